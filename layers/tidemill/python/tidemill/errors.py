@@ -1,0 +1,52 @@
+"""What can go wrong on purpose: each error says who raises it and what happens then."""
+
+
+class TidemillError(Exception):
+    """The base of every error of this library."""
+
+
+class ConfigurationError(TidemillError):
+    """The program cannot start as it is set up. Raised at load, never while work runs; the text names all that is wrong."""
+
+
+class PermanentError(TidemillError):
+    """A handler (or `check`) raises it when another attempt cannot help: the job is failed at once and somebody is told."""
+
+
+class RateLimited(TidemillError):
+    """A handler (or `check`) raises it when the other side wants a pause.
+
+    The job waits for `retry_after` seconds (10 where the other side did not say) and uses no attempt; every waiting job
+    under the same limit waits with it.
+    """
+
+    def __init__(self, retry_after: float | None = None, message: str = "") -> None:
+        super().__init__(
+            message or f"rate limited, retry after {retry_after if retry_after is not None else 'an unsaid time'}"
+        )
+        self.retry_after = retry_after
+
+
+class RequestFailed(TidemillError):
+    """`check` and `ctx.telegram` raise it when a request did not succeed this time: another attempt may do better."""
+
+
+class JobTimeout(TidemillError):
+    """The worker records it for a job that ran longer than its handler's timeout; the attempt is used."""
+
+
+class LeaseExpired(TidemillError):
+    """Recorded for a job whose worker died: the lease ran out before the attempt was settled; the attempt is used."""
+
+
+class UnknownKind(TidemillError):
+    """Recorded for a job that no loaded handler can run, after it has waited a day for one."""
+
+
+class CommandError(TidemillError):
+    """An operator's command cannot be carried out. `code` is invalid, not_found or conflict; `field` names the input."""
+
+    def __init__(self, code: str, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field

@@ -1,0 +1,73 @@
+"""JSON and text that Postgres can hold: what is refused, what is cleaned, and the same on every Python."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+MAX_DEPTH = 200
+MAX_ERROR_BYTES = 4096
+
+# Possessive, and a string without an end goes to the end of the text: else `\"` many times over would take quadratic time.
+_brackets_outside_strings = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|([\[{])|([\]}])', re.DOTALL)
+_escaped_nul = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_not_storable = re.compile("[\x00\ud800-\udfff]")
+
+
+def loads(text: str) -> Any:
+    """Parse JSON; of a repeated key the last one counts. Raises ValueError on NaN, Infinity, numbers too large for a
+    float, and more than 200 levels (json's own limit differs between Python versions, and is not a ValueError)."""
+    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+        raise ValueError(f"JSON nested deeper than {MAX_DEPTH} levels")
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def dumps(value: Any) -> str:
+    """The JSON text of a value, as jsonb takes it. Raises ValueError that says what cannot be stored."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels, or refers to itself") from None
+    if "\\u0000" in text and _escaped_nul.search(text):
+        raise ValueError("a NUL character, which Postgres cannot store")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a lone surrogate, which is not a character") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
+    return text
+
+
+def clean(text: str, limit: int = MAX_ERROR_BYTES) -> str:
+    """Text that Postgres can store: NUL and lone surrogates become U+FFFD, and it is cut to `limit` bytes of UTF-8
+    without cutting a character."""
+    text = _not_storable.sub("\ufffd", text[: limit + 1])
+    data = text.encode()
+    return text if len(data) <= limit else data[: limit - 3].decode(errors="ignore") + "\u2026"
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for match in _brackets_outside_strings.finditer(text):
+        if match[1]:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif match[2]:
+            depth -= 1
+    return deepest
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number

@@ -1,0 +1,50 @@
+"""One Postgres for the whole run, and a fresh migrated database for each test that asks for one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from tidemill import migrations
+from tidemill.db import Connection, connect
+
+from local.postgres import FAST, Postgres
+
+ROOT = Path(__file__).parents[1]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    folder = Path(tempfile.mkdtemp(prefix="tidemill-test-"))
+    try:
+        with Postgres(folder / "data", FAST) as server:
+            with psycopg.connect(server.url(), autocommit=True) as connection:
+                connection.execute("create database template_tidemill")
+            migrations.migrate(server.url("template_tidemill"), ROOT / "sql")
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def database_url(postgres: Postgres) -> Iterator[str]:
+    """The address of a fresh migrated database."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute(f"create database {name} template template_tidemill strategy file_copy")
+    yield postgres.url(name)
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[Connection]:
+    with connect(database_url) as connection:
+        yield connection
