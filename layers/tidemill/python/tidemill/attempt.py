@@ -1,0 +1,83 @@
+"""One attempt: run the handler, and say what came of it. Nothing that a handler does gets past here."""
+
+from __future__ import annotations
+
+import math
+import random
+import traceback
+from collections.abc import Callable
+
+from tidemill import jsontext, telemetry
+from tidemill.errors import ConfigurationError, PermanentError, RateLimited
+from tidemill.handlers import Handler
+from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze
+from tidemill.retry import pause
+from tidemill.telemetry import Log
+
+LONGEST_SNOOZE = 10 * 366 * 86400.0  # seconds
+LARGEST_RESULT = 1024 * 1024  # characters
+
+
+def attempt(job: Job, handler: Handler, ctx: object, log: Log, redact: Callable[[str], str]) -> Outcome:
+    """Run the handler on the job. Whatever it raises is an outcome, sys.exit, KeyboardInterrupt and MemoryError included."""
+    with telemetry.correlated(job.correlation_id):
+        try:
+            return _outcome_of(handler.function(job, ctx), job, log)
+        except BaseException as error:
+            outcome = classify(error, redact)
+            log.warning("attempt failed", job=job.id, kind=job.kind, attempt=job.attempt, trace=_trace(error))
+            return outcome
+
+
+def classify(error: BaseException, redact: Callable[[str], str], rand: Callable[[], float] = random.random) -> Outcome:
+    """What an error means: permanent, a pause that the other side asked for, or another attempt. The type decides, never
+    the text."""
+    name = type(error).__name__
+    text = error_text(error, redact)
+    if isinstance(error, RateLimited):
+        return Limited(pause(error.retry_after, rand), text)
+    if isinstance(error, (PermanentError, ConfigurationError)):
+        return Failed(name, text)
+    return Retry(name, text)
+
+
+def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
+    """The text of an error as it is stored: with its class, without secrets, in at most 4 KiB."""
+    try:
+        text = str(error)
+    except BaseException as fault:
+        text = f"<its text raises {type(fault).__name__}>"
+    if isinstance(error, SystemExit):
+        text = f"the handler called sys.exit({text})"
+    # Cut before the search for secrets, which would take long in 20 MB; and a cut must not leave half a secret, so a
+    # generous first cut, then the search, then the last cut.
+    return jsontext.clean(redact(text[: 4 * jsontext.MAX_ERROR_BYTES]) or type(error).__name__)
+
+
+def result_json(value: object, job: Job, log: Log) -> str:
+    """The JSON text of a result. One that JSON cannot hold is left out with a note: the work itself is done."""
+    try:
+        text = jsontext.dumps(value)
+        if len(text) <= LARGEST_RESULT:
+            return text
+        note = f"a result of {len(text)} characters, over {LARGEST_RESULT}"
+    except Exception as error:  # not only ValueError: a value may have methods of its own that json calls
+        note = jsontext.clean(str(error), 300)
+    log.warning("result left out", job=job.id, kind=job.kind, reason=note)
+    return jsontext.dumps({"left_out": note})
+
+
+def _outcome_of(value: object, job: Job, log: Log) -> Outcome:
+    match value:
+        case Snooze(seconds):
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
+                return Failed("ValueError", f"Snooze takes a number of seconds, not {jsontext.clean(repr(seconds), 60)}")
+            return Snooze(min(max(float(seconds), 0.0), LONGEST_SNOOZE))
+        case Discard(reason):
+            return Discard(jsontext.clean(str(reason)))
+    return Done(value) if value is None else Done(result_json(value, job, log))
+
+
+def _trace(error: BaseException) -> str:
+    # Frames only: the text of an error may be 20 MB long, and is elsewhere.
+    return jsontext.clean("".join(traceback.format_tb(error.__traceback__, limit=-12)))

@@ -1,0 +1,58 @@
+"""From an outcome to what becomes of the job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidemill.handlers import Handler
+from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze
+from tidemill.queue import Settlement, give_back
+from tidemill.retry import backoff
+
+UNKNOWN_WAIT = 60.0  # seconds that a job of an unknown kind waits for code that knows it
+
+UNKNOWN = Handler("", lambda job, ctx: None)  # stands for the handler of a kind that this code does not know
+
+
+def settlement_of(job: Job, handler: Handler, outcome: Outcome, backoff: Callable[[int], float] = backoff) -> Settlement:
+    """How this outcome ends the attempt."""
+    match outcome:
+        case Done(result):
+            return Settlement(job.id, job.claim_id, "done", result=result)
+        case Retry(error_class, error):
+            if job.attempt < (job.max_attempts or handler.max_attempts):
+                wait = backoff(job.attempt)
+                return Settlement(job.id, job.claim_id, "pending", delay=wait, error_class=error_class, error=error)
+            return Settlement(job.id, job.claim_id, "failed", error_class=error_class, error=error)
+        case Failed(error_class, error):
+            return Settlement(job.id, job.claim_id, "failed", error_class=error_class, error=error)
+        case Snooze(seconds):
+            return give_back(job, seconds)
+        case Limited(seconds, error):
+            return give_back(job, seconds, error_class="RateLimited", error=error)
+        case Discard(reason):
+            return Settlement(job.id, job.claim_id, "discarded", error_class="Discarded", error=reason, unused=0)
+
+
+def unstartable(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+    """How a claimed job that must not be started here goes back: its kind is unknown to this code, or it stands in the
+    line of another limit than its handler's (a plain insert, or a limit that was changed). None: it may start."""
+    if handler is None:
+        if unknown_for_a_day:
+            error = f"no handler for the kind {job.kind!r} in a day"
+            return Settlement(job.id, job.claim_id, "failed", unused=1, error_class="UnknownKind", error=error, unknown=True)
+        return give_back(job, UNKNOWN_WAIT, unknown=True)
+    if job.limit_name != handler.limit_name:
+        return give_back(job, limit_name=handler.limit_name)
+    return None
+
+
+def word(settlement: Settlement) -> str:
+    """What became of the attempt, in one word, for logs and counts."""
+    if settlement.status != "pending":
+        return settlement.status
+    if settlement.unknown:
+        return "unknown"
+    if settlement.limit_name is not None:
+        return "relabelled"
+    return "snoozed" if settlement.unused else "retried"

@@ -1,0 +1,287 @@
+"""The drain: claim -> run -> settle, until the line is empty or the time is nearly up.
+
+One thread, the caller's, talks to the database: it settles what has ended and claims what is next in one round trip, while
+the runners work. A job whose lease ran out before is suspected of having killed its worker: it runs alone, so that it takes
+no neighbour with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import psycopg
+
+from tidemill import places, queue
+from tidemill.attempt import attempt
+from tidemill.claimer import Claimer, is_suspect
+from tidemill.context import Context, Tools
+from tidemill.db import Database
+from tidemill.handlers import Handler
+from tidemill.model import Job, Limited, Outcome
+from tidemill.queue import Settlement, give_back
+from tidemill.report import Report
+from tidemill.runners import Ended, Runners, Work
+from tidemill.settlement import UNKNOWN, settlement_of, unstartable, word
+
+TICK = 0.05  # seconds between looks at the runners
+MARGIN = 1.0  # seconds before the deadline that settling the last batch may take
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a worker is made of. `name` is the worker's, as it stands in the rows that it claims; `threads` run jobs at once;
+    a claim holds for `lease` seconds, and is extended; an empty line is watched for `linger` seconds for a job that is due
+    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises."""
+
+    database: Database
+    handlers: Mapping[str, Handler]
+    tools: Tools
+    name: str
+    threads: int
+    lease: float
+    linger: float
+    tell: Callable[[Job, str, str], None]
+
+
+class Worker:
+    """Made once a container; `drain` once an invocation."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._declared = False
+        self.stuck = 0  # threads that never came back from a job that was over its time
+
+    def drain(self, seconds: float, *, hard: bool = True, log_stream: str = "", request_id: str = "") -> dict[str, int]:
+        """Work the line off for at most `seconds`; answers how often each thing became of an attempt.
+
+        With a `hard` end no job starts whose timeout does not fit into the time left; without one, a job that has started
+        takes the time it needs. Raises psycopg.OperationalError when the database stays away.
+        """
+        if not self._declared:
+            handlers = self._parts.handlers.values()
+            places.declare(self._parts.database, {one.limit_name: one.limit_size for one in handlers if one.limit_name})
+            self._declared = True
+        drain = Drain(self._parts, seconds, hard, log_stream, request_id)
+        try:
+            return drain.run()
+        finally:
+            self.stuck += drain.close()
+
+
+class Drain:
+    """One invocation's work."""
+
+    def __init__(self, parts: Parts, seconds: float, hard: bool, log_stream: str, request_id: str) -> None:
+        self._parts = parts
+        self._log = parts.tools.log
+        self._hard = hard
+        self._ends_at = time.monotonic() + max(seconds - MARGIN, 0.0)
+        self._request = {"log_stream": log_stream or None, "request_id": request_id or None}
+        self._claimer = Claimer(parts.database, parts.threads, parts.lease, parts.name)
+        self._report = Report()
+        self._in_hand: dict[int, Work] = {}  # claimed and not settled
+        self._suspects: list[Work] = []
+        self._done: list[tuple[int, int]] = []
+        self._unsettled: list[Settlement] = []
+        self._contexts: dict[int, Context] = {}
+        self._extended = time.monotonic()
+        self._idle_since: float | None = None
+        self._wake = threading.Event()
+        self._runners = Runners(parts.threads, self._execute, self._may_start, self._wake.set)
+
+    def run(self) -> dict[str, int]:
+        trouble = 0
+        while True:
+            try:
+                if self._turn():
+                    self._claimer.close()
+                    return self._report.finish()
+                trouble = 0
+            except psycopg.OperationalError as error:
+                trouble += 1
+                self._wait_out(error, trouble)
+
+    def close(self) -> int:
+        """End the threads; answers how many are stuck."""
+        self._runners.close()
+        return self._runners.stuck()
+
+    def _turn(self) -> bool:
+        """One look at everything; True when the work is over."""
+        self._wake.clear()
+        now = time.monotonic()
+        self._extend_leases(now)
+        self._note_ended(self._runners.ended() + self._overdue(now), now)
+        over = self._is_over(now)
+        self._give_back(self._runners.refused() + (self._take_all_back() if over else []))
+        self._settle()
+        taken = self._claim(0 if over else self._room(), now)
+        self._report.flush()
+        if self._in_hand:
+            self._idle_since = None
+            if not taken:
+                self._start_suspect()
+                self._wake.wait(TICK)
+            return False
+        return over or not self._await_next(now)
+
+    # Running
+
+    def _execute(self, work: Work) -> Outcome:
+        ctx = Context(work.job, self._parts.tools, time.monotonic() + work.handler.timeout)
+        self._contexts[work.job.id] = ctx
+        try:
+            return attempt(work.job, work.handler, ctx, self._log, self._parts.tools.settings.redact)
+        finally:
+            self._contexts.pop(work.job.id, None)
+            ctx.close()
+
+    def _may_start(self, work: Work) -> bool:
+        now = time.monotonic()
+        if now - self._extended > self._parts.lease * 0.9:
+            return False  # the database thread was held up for so long that the job may be another worker's by now
+        return now + (work.handler.timeout if self._hard else 0) <= self._ends_at
+
+    def _overdue(self, now: float) -> list[Ended]:
+        late = self._runners.overdue(now)
+        for one in late:
+            if ctx := self._contexts.get(one.work.job.id):
+                threading.Thread(target=ctx.expire, daemon=True).start()
+        return late
+
+    def _start_suspect(self) -> None:
+        """Let a suspect run once nothing else is in hand: what ended before it is settled, and cannot be lost with it."""
+        if self._suspects and len(self._in_hand) == len(self._suspects):
+            self._runners.put([self._suspects.pop()])
+
+    # Settling
+
+    def _note_ended(self, ended: list[Ended], now: float) -> None:
+        self._claimer.ended(len(ended), now)
+        for work, outcome, seconds in ended:
+            if self._in_hand.get(work.job.id) is not work:
+                continue  # its lease was lost, which was said then
+            settlement = settlement_of(work.job, work.handler, outcome)
+            self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
+            if isinstance(outcome, Limited) and work.job.limit_name:
+                self._pause(work.job.limit_name, outcome.seconds)
+            if settlement.status == "done" and settlement.result is None:
+                self._done.append((work.job.id, work.job.claim_id))  # settled together with the next claim
+            else:
+                self._unsettled.append(settlement)
+
+    def _pause(self, limit_name: str, seconds: float) -> None:
+        self._claimer.pause(limit_name, seconds)
+        self._give_back(self._runners.take_back(lambda work: work.job.limit_name == limit_name))
+
+    def _give_back(self, unstarted: Iterable[Work]) -> None:
+        self._unsettled += [give_back(work.job) for work in unstarted]
+
+    def _settle(self) -> None:
+        if not self._unsettled:
+            return
+        settled = queue.settle(self._parts.database, self._unsettled, **self._request)
+        settlements, self._unsettled = self._unsettled, []
+        for settlement in settlements:
+            work = self._let_go(settlement.id)
+            if settlement.id not in settled:
+                self._say_lost(settlement.id)
+            elif settlement.status == "failed" and work is not None:
+                self._parts.tell(work.job, settlement.error_class or "", settlement.error or "")
+
+    def _let_go(self, job_id: int) -> Work | None:
+        work = self._in_hand.pop(job_id, None)
+        if work is not None and work.job.limit_name:
+            self._claimer.places.leave(work.job.limit_name)
+        return work
+
+    def _say_lost(self, job_id: int) -> None:
+        self._log.warning("lost lease: the job is no longer this worker's, and nothing of it was changed", job=job_id)
+
+    def _extend_leases(self, now: float) -> None:
+        if now - self._extended < self._parts.lease / 3:
+            return
+        for limit_name in self._claimer.places.renew():
+            self._log.warning("lost places: their lease ran out", limit=limit_name)
+        jobs = [work.job for work in self._in_hand.values()]
+        held = queue.extend(self._parts.database, jobs, lease=self._parts.lease, holder=self._claimer.places.holder)
+        self._extended = now
+        for job in jobs:
+            if job.id not in held:
+                self._let_go(job.id)
+                self._say_lost(job.id)
+
+    # Claiming
+
+    def _is_over(self, now: float) -> bool:
+        """Not even the shortest job would fit any more."""
+        shortest = min((one.timeout for one in self._parts.handlers.values()), default=0.0) if self._hard else 0.0
+        return now + shortest >= self._ends_at
+
+    def _take_all_back(self) -> list[Work]:
+        suspects, self._suspects = self._suspects, []
+        return self._runners.take_back() + suspects
+
+    def _room(self) -> int:
+        if self._suspects:
+            return 0
+        waiting = self._runners.waiting()
+        return self._claimer.room(len(self._in_hand) - len(self._done) - waiting, waiting)
+
+    def _claim(self, size: int, now: float) -> int:
+        """Settle what is plainly done, claim up to `size` jobs and hand them to the runners; answers how many."""
+        if not size and not self._done:
+            return 0
+        idle = max(self._parts.threads - len(self._in_hand) + len(self._done), 0)
+        claim = self._claimer.claim(self._done, size, idle, now)
+        done, self._done = self._done, []
+        for job_id, _ in done:
+            self._let_go(job_id)
+        for job_id in claim.lost:
+            self._say_lost(job_id)
+        start: list[Work] = []
+        for job, (_, _, unknown_for_a_day) in zip(claim.jobs, claim.places, strict=True):
+            handler = self._parts.handlers.get(job.kind)
+            if job.limit_name:
+                self._claimer.places.use(job.limit_name)
+            work = self._in_hand[job.id] = Work(job, handler or UNKNOWN)
+            if settlement := unstartable(job, handler, unknown_for_a_day):
+                self._unsettled.append(settlement)
+                self._report.ended(job, word(settlement), 0.0, settlement.error_class)
+            else:
+                (self._suspects if is_suspect(job) else start).append(work)
+        self._keep_one_suspect()
+        self._runners.put(start)
+        return len(claim.jobs)
+
+    def _keep_one_suspect(self) -> None:
+        if len(self._suspects) > 1:
+            self._give_back(self._suspects[1:])
+            del self._suspects[1:]
+            self._claimer.look_again()
+
+    # Waiting
+
+    def _await_next(self, now: float) -> bool:
+        """Nothing is in hand, and nothing was claimed. Sleep until a job is due, False if none is within the linger."""
+        if self._unsettled:
+            return True
+        if self._idle_since is None:
+            self._idle_since = now
+        wait = self._claimer.next_due(now)
+        left = self._idle_since + self._parts.linger - now
+        if wait is None or wait > left or now + wait >= self._ends_at:
+            return False
+        time.sleep(max(wait, 0.005))
+        return True
+
+    def _wait_out(self, error: psycopg.OperationalError, trouble: int) -> None:
+        """The database is away: wait, and try again as long as there is time; the jobs in hand go on meanwhile."""
+        pause = min(0.1 * 2.0**trouble, 2.0)
+        self._log.warning("the database does not answer", error=type(error).__name__, again_in=pause)
+        if time.monotonic() + pause >= self._ends_at + MARGIN / 2:
+            raise error
+        time.sleep(pause)

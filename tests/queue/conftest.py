@@ -1,0 +1,91 @@
+"""What tests of the queue are written with: a line of jobs, claims, and whole drains with handlers of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tidemill import queue
+from tidemill.context import Connections, Tools
+from tidemill.db import Connection, Database, connect
+from tidemill.handlers import Handler
+from tidemill.model import Job
+from tidemill.queue import Claim, Entries
+from tidemill.settings import Settings
+from tidemill.telemetry import Log
+from tidemill.worker import Parts, Worker
+
+Told = list[tuple[int, str, str]]
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def told() -> Told:
+    """Jobs that failed for good, as the worker told: (id, error class, error)."""
+    return []
+
+
+@pytest.fixture
+def worker(database_url: str, told: Told) -> Iterator[Callable[..., Worker]]:
+    """`worker(*handlers, threads=, lease=, linger=, settings=)` makes one on the test's database."""
+    made: list[tuple[Database, Connections]] = []
+
+    def tell(job: Job, error_class: str, error: str) -> None:
+        told.append((job.id, error_class, error))
+
+    def make(
+        *handlers: Handler, threads: int = 4, lease: float = 60, linger: float = 0, settings: dict[str, str] | None = None
+    ) -> Worker:
+        database, connections = Database(database_url), Connections(database_url, connect)
+        made.append((database, connections))
+        chosen = Settings({"DATABASE_URL": database_url, **(settings or {})})
+        limits = {one.kind: one.limit_name for one in handlers if one.limit_name}
+        tools = Tools(chosen, Log(chosen.redact), limits, connections)
+        return Worker(Parts(database, {one.kind: one for one in handlers}, tools, "test", threads, lease, linger, tell))
+
+    yield make
+    for database, connections in made:
+        database.close()
+        connections.close()
+
+
+def put(connection: Connection, count: int = 1, **columns: Any) -> list[int]:
+    """Insert jobs as another language would, and return their ids."""
+    columns = {"kind": "work", **columns}
+    names = ", ".join(columns)
+    values = ", ".join(f"%({name})s" for name in columns)
+    rows = connection.execute(
+        f"insert into jobs ({names}) select {values} from generate_series(1, %(count)s) returning id",  # type: ignore[arg-type]
+        {**columns, "count": count},
+    ).fetchall()
+    return sorted(row[0] for row in rows)
+
+
+def take(database: Database, size: int = 10, lease: float = 60, done: tuple[tuple[int, int], ...] = ()) -> Claim:
+    """Claim from the line of plain jobs."""
+    entries = Entries([""], [""], [size], [0], [1], [1], [0], [0], [0])
+    claim_id = queue.new_claim_id()
+    return queue.claim(database, entries, size, claim_id=claim_id, lease=lease, holder=1, worker="test", done=done)
+
+
+def status(connection: Connection, job_id: int) -> str:
+    row = connection.execute("select status from jobs where id = %s", (job_id,)).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def make_due(connection: Connection) -> None:
+    """Let the time that waiting jobs wait for be over."""
+    connection.execute("update jobs set run_at = now() - interval '1 second' where status = 'pending'")
+
+
+def expire_leases(connection: Connection) -> None:
+    connection.execute("update jobs set locked_until = now() - interval '1 second' where status = 'running'")
+    connection.execute("update places set locked_until = now() - interval '1 second' where holder is not null")
