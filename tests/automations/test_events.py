@@ -1,0 +1,52 @@
+"""Each payload of events/ is one that its function understands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tidemill import custom_resource
+from tidemill.app import App
+
+from tests.automations.conftest import EVENTS, sample
+
+COMMANDS = sorted(path.stem for path in EVENTS.glob("replay-*.json"))
+
+
+def test_every_payload_is_explained() -> None:
+    explained = (EVENTS / "README.md").read_text("utf-8")
+    for path in EVENTS.glob("*.json"):
+        assert f"`{path.name}`" in explained or path.stem in COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_operators_command_is_a_valid_one(machine: App, name: str) -> None:
+    answer = machine.operator.run(sample(name))
+    assert answer["ok"] is True or answer["error"]["code"] == "not_found"
+
+
+def test_the_commands_find_what_they_name(machine: App) -> None:
+    machine.intake.handle(sample("intake-http-api"), None)
+    assert machine.operator.run({**sample("replay-show"), "event": 1})["ok"] is True
+    assert machine.operator.run({**sample("replay-replay"), "event": 1})["jobs"][0]["outcome"] == "kept"
+
+
+@pytest.mark.parametrize("name", ["drain", "schedule"])
+def test_what_is_in_a_wake_up_makes_no_difference(machine: App, name: str) -> None:
+    machine.intake.handle(sample("intake-http-api"), None)
+    assert machine.drain.handle(sample(name), None)["done"] == 1
+    assert isinstance(machine.tick.run(sample(name), None), dict)
+
+
+def test_cloudformation_is_answered_where_it_asked(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("SQL_FOLDER", str(EVENTS.parent / "sql"))
+    sent: list[tuple[str, bytes]] = []
+    event = sample("migrate")
+    custom_resource.handle(event, None, lambda url, body: sent.append((url, body)))
+    ((url, body),) = sent
+    assert url == event["ResponseURL"]
+    answer = json.loads(body)
+    assert (answer["Status"], answer["RequestId"]) == ("SUCCESS", event["RequestId"])
