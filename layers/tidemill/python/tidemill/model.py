@@ -95,6 +95,19 @@ class NewJob:
     priority: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What a workflow may wait for by `ctx.wait_for(name, timeout)`; a route yields it. The name is global: the first signal
+    of a name counts and is kept, also when nobody waits for it yet. `payload` is any JSON; `wait_for` returns it, and None
+    also where no signal came in time, so give one where the two must be told apart."""
+
+    name: str
+    payload: Any = None
+
+
+Yielded = NewJob | Signal  # by a route
+
+
 class Job(NamedTuple):
     """A claimed job, as its handler sees it; `attempt` counts from 1. The fields after `tenant` are the machine's."""
 
@@ -155,6 +168,11 @@ class Snooze:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspended:
+    """A workflow waits: later, without using an attempt, at the job's run_at, which is written already."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limited:
     """The other side wants a pause of `seconds`: later, without using an attempt, and so for all jobs under the limit."""
 
@@ -169,7 +187,7 @@ class Discard:
     reason: str
 
 
-Outcome = Done | Retry | Failed | Snooze | Limited | Discard
+Outcome = Done | Retry | Failed | Snooze | Suspended | Limited | Discard
 
 
 class Enqueued(NamedTuple):
