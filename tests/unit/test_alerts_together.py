@@ -175,3 +175,27 @@ def test_a_refused_text_does_not_stand_in_the_way_of_the_next(alerts: Alerts, ch
     alerts.alert("b")
     assert chat.texts == ["b"]
     assert chat.tries == 2
+
+
+def test_a_failed_job_counts_as_told_only_once_its_alert_was_sent(alerts: Alerts, chat: Chat, clock: Clock) -> None:
+    chat.faults = [RequestFailed("away")] * 2
+    fail(alerts, 1)
+    assert alerts.told_jobs() == []
+    clock.now += 31
+    fail(alerts, 2)
+    assert (sorted(alerts.told_jobs()), alerts.told_jobs()) == ([1, 2], [])
+
+
+def test_a_failed_job_that_is_held_is_not_told_twice(alerts: Alerts, chat: Chat, clock: Clock) -> None:
+    chat.faults = [RequestFailed("away")] * 2
+    for _ in range(3):
+        fail(alerts, 1)
+    clock.now += 31
+    alerts.flush()
+    assert len(chat.texts) == 1 and "more like it" not in chat.texts[0]
+
+
+def test_a_failed_job_whose_alert_is_refused_for_good_is_not_told_again(alerts: Alerts, chat: Chat) -> None:
+    chat.faults = [PermanentError("no such chat")]
+    fail(alerts, 1)
+    assert alerts.told_jobs() == [1]

@@ -195,3 +195,9 @@ def test_a_database_secret_without_a_part_is_refused(missing: str) -> None:
 )
 def test_several_secrets_in_one_setting(value: str, secrets: list[str]) -> None:
     assert secrets_in(value) == secrets
+
+
+def test_an_address_that_cannot_be_read_is_a_secret_as_a_whole() -> None:
+    """libpq repeats it in its error."""
+    settings = Settings({"DATABASE_URL": "postgresql://user:hunter22@[::1/x"})
+    assert settings.redact("invalid: postgresql://user:hunter22@[::1/x") == "invalid: ***"

@@ -200,7 +200,7 @@ def raising(error: BaseException) -> Callable[[Event], Iterator[NewJob]]:
         (raising(Mute()), "Mute: <its text raises ValueError>"),
         (raising(ValueError("a\x00b\ud800")), "ValueError: a\ufffdb\ufffd"),
         (recurse, "RecursionError: "),
-        (lambda event: ["job"], "TypeError: a route yields NewJob, not str"),
+        (lambda event: ["job"], "TypeError: a route yields NewJob and Signal, not str"),
         (lambda event: 5, "TypeError: 'int' object is not iterable"),
         (lambda event: [NewJob("", {})], "ValueError: kind must be"),
         (lambda event: [NewJob("a", float("nan"))], "ValueError: payload cannot be stored"),

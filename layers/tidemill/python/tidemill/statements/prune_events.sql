@@ -1,0 +1,18 @@
+-- As in prune_jobs.sql: old events without jobs. One stays for as long as a job of it does: waiting, or failed.
+with place as (
+  select walked_to from pruning where table_name = 'events' for update skip locked
+), step as (
+  select id, received_at from events where id > (select walked_to from place) order by id limit %(size)s
+), gone as (
+  delete from events e
+  where id = any(array(select id from step)) and received_at < now() - make_interval(secs => %(seconds)s)
+    and not exists (select from jobs where event_id = e.id)
+  returning id
+), walked as (
+  select count(*) = %(size)s and bool_and(received_at < now() - make_interval(secs => %(seconds)s)) as more, max(id) as last
+  from step
+), moved as (
+  update pruning set walked_to = case when walked.more then walked.last else 0 end
+  from walked where table_name = 'events' and exists (select from place)
+)
+select (select count(*) from gone), more from walked

@@ -1,0 +1,1 @@
+update schedules set last_error = %(error)s where name = %(name)s
