@@ -1,0 +1,79 @@
+# `make help` lists what there is. All of it needs Python 3.11 or newer, make, and a package index; nothing else.
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test chaos check build validate lock clean
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# The first of these that is new enough; `make PYTHON=/path/to/python3.13 ...` names another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export SAM_CLI_TELEMETRY := 0
+PIP_INSTALL := .venv/bin/python -m pip install --quiet -c requirements.lock
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/run.stamp ## run everything on this machine: http://127.0.0.1:8000, or PORT
+	@.venv/bin/python -m local.run $(ARGS)
+
+demo: .venv/run.stamp ## watch it go wrong and come right again, in under two minutes
+	@.venv/bin/python -m local.demo $(ARGS)
+
+test: .venv/test.stamp ## run the tests; ARGS="-k word" for some of them
+	@.venv/bin/python -m pytest $(ARGS)
+
+SECONDS ?= 60
+SEED ?= 1
+chaos: .venv/test.stamp ## disturb everything for SECONDS (60) by SEED (1), and see whether anything was lost
+	@.venv/bin/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED)
+
+check: .venv/test.stamp ## lint, types, import rules
+	.venv/bin/python -m ruff check .
+	.venv/bin/python -m mypy
+	.venv/bin/python -m pytest tests/unit/test_import_rules.py
+
+build: .venv-sam/stamp ## build for Lambda; then `.venv-sam/bin/sam deploy --guided`
+	@find functions layers sql \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
+	PATH="$(CURDIR)/.venv-sam/bin:$$PATH" sam build
+
+validate: .venv-sam/stamp ## what SAM says of template.yaml
+	.venv-sam/bin/sam validate
+
+lock: .venv-sam/stamp ## pin again what pyproject.toml and the layer's requirements.in ask for
+	.venv-sam/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" --extra run --extra test pyproject.toml -o requirements.lock
+	.venv-sam/bin/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" -c requirements.lock \
+		layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
+
+clean: ## remove what was built and installed; the local run's data in .tidemill/ stays
+	rm -rf .venv .venv-sam .aws-sam .mypy_cache .ruff_cache .hypothesis *.egg-info layers/tidemill/python/*.egg-info
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/run.stamp: pyproject.toml requirements.lock | .venv/bin/python
+	@echo "Installing what the local run needs ..."
+	@$(PIP_INSTALL) -e '.[run]'
+	@touch $@
+
+.venv/test.stamp: pyproject.toml requirements.lock | .venv/bin/python
+	@echo "Installing what the tests need ..."
+	@$(PIP_INSTALL) -e '.[run,test]'
+	@touch .venv/run.stamp $@
+
+# The .pth file makes a file that is dropped into layers/automations importable at once, without another install.
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Tidemill needs Python 3.11 or newer, and none was found: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Tidemill needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1)" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -c "import pathlib, sysconfig; \
+		pathlib.Path(sysconfig.get_path('purelib'), 'automations.pth').write_text('$(CURDIR)/layers/automations/python\n')"
+
+.venv-sam/stamp: requirements-sam.txt | .venv/bin/python
+	@echo "Installing SAM CLI ..."
+	@.venv/bin/python -m venv .venv-sam
+	@.venv-sam/bin/python -m pip install --quiet -r requirements-sam.txt
+	@touch $@
