@@ -57,6 +57,8 @@ class Alerts:
         self._lock = threading.Lock()
         self._held: dict[str, _Held] = {}
         self._left_out = 0
+        self._held_jobs: set[int] = set()
+        self._told_jobs: deque[int] = deque()
         self._told: dict[str, _Told] = {}
         self._sent: deque[float] = deque(maxlen=BURST)
         self._closed_until = float("-inf")
@@ -66,14 +68,22 @@ class Alerts:
         self._safely(lambda: self._alert(text, key or text))
 
     def job_failed(self, job_id: int, kind: str, error_class: str, error: str, correlation_id: str | None) -> None:
-        """Tell that a job failed for good. Each one is told; many of one kind and error class are told together."""
+        """Tell that a job failed for good. Each one is told; many of one kind and error class are told together. One that is
+        held already is not told twice."""
 
         def note() -> None:
+            if job_id in self._held_jobs:
+                return
+            self._held_jobs.add(job_id)
             # The error last: it is what may be cut.
             about = f"Job {job_id} ({kind}) failed for good, correlation id {correlation_id or 'none'}"
             self._note(f"failed {kind} {error_class}", f"{about}\n{error_class}: {error}", label=str(job_id))
 
         self._safely(note)
+
+    def told_jobs(self) -> list[int]:
+        """Take the ids of the failed jobs that somebody has been told of since the last call: what is held is not told."""
+        return [self._told_jobs.popleft() for _ in range(len(self._told_jobs))]
 
     def flush(self) -> None:
         """Send what is held, as far as Telegram takes it."""
@@ -143,6 +153,8 @@ class Alerts:
                 self._closed_until = self._clock() + AWAY
                 return
         # Told, or refused for good: to send a refused text again would only stand in the way of the next one.
+        self._told_jobs.extend(self._held_jobs)
+        self._held_jobs.clear()
         self._held.clear()
         self._left_out = 0
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from tidemill import handlers as kinds
-from tidemill import registry, schedule, settings, source
+from tidemill import outbox, registry, schedule, settings, source
 from tidemill.alerts import Alerts
+from tidemill.consume import BATCH, ConsumeFunction, Sent
 from tidemill.context import Connections, Tools
 from tidemill.db import Database, connect
 from tidemill.drain import DrainFunction, Teller, check_numbers
@@ -17,8 +19,10 @@ from tidemill.errors import ConfigurationError
 from tidemill.handlers import Handler
 from tidemill.intake import Intake
 from tidemill.operate import Operator
+from tidemill.relay import Relay
 from tidemill.schedule import Schedule
 from tidemill.settings import Settings
+from tidemill.settlement import refused_from_a_queue, settlement_of_sent
 from tidemill.source import Source
 from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
@@ -46,6 +50,7 @@ class App:
         self.sources: dict[str, Source] = source.by_name(sources)
         self.schedules: list[Schedule] = schedule.resolve(schedules, self.handlers)
         self.limits = {one.kind: one.limit_name for one in self.handlers.values() if one.limit_name}
+        self.targets = outbox.targets(settings)
         self.lease = settings.number("LEASE_SECONDS", DEFAULT_LEASE)
 
     @cached_property
@@ -78,20 +83,48 @@ class App:
 
     @cached_property
     def drain(self) -> DrainFunction:
-        timeout = self.settings.number("FUNCTION_TIMEOUT", 0) or None
-        check_numbers(self.handlers, self.lease, timeout)
-        teller = Teller(self.alerts)
-        parts = Parts(
+        self._check_numbers(via=None)
+        return self._run_by(self._parts(threads=int(self.settings.number("DRAIN_THREADS", 8)) or 1))
+
+    @cached_property
+    def consume(self) -> ConsumeFunction:
+        self._check_numbers(via="sqs")
+        parts = self._parts(threads=BATCH)
+        parts = replace(parts, refuse=refused_from_a_queue, settle=settlement_of_sent)
+
+        def claims(ids: Sequence[int]) -> Sent:
+            return Sent(self.database, ids, self.lease, parts.name)
+
+        jobs = self.targets.get(outbox.JOBS)
+        return ConsumeFunction(self._run_by(parts, "consume"), claims, self.database, jobs, self.log)
+
+    @cached_property
+    def relay(self) -> Relay:
+        return Relay(self.database, self.targets, self.log, self.alerts.alert)
+
+    def _check_numbers(self, via: str | None) -> None:
+        run_here = {kind: one for kind, one in self.handlers.items() if one.via == via}
+        check_numbers(run_here, self.lease, self.settings.number("FUNCTION_TIMEOUT", 0) or None)
+
+    def _parts(self, threads: int) -> Parts:
+        return Parts(
             database=self.database,
             handlers=self.handlers,
             tools=Tools(self.settings, self.log, self.limits, Connections(self.settings["DATABASE_URL"], connect)),
             name=f"{os.environ.get('AWS_LAMBDA_LOG_STREAM_NAME') or socket.gethostname()}:{os.getpid()}",
-            threads=int(self.settings.number("DRAIN_THREADS", 8)) or 1,
+            threads=threads,
             lease=self.lease,
             linger=self.settings.number("DRAIN_LINGER", 1),
-            tell=teller.tell,
+            tell=self.teller.tell,
         )
-        return DrainFunction(Worker(parts), teller, self.database, self.log)
+
+    def _run_by(self, parts: Parts, name: str = "drain") -> DrainFunction:
+        wake_relay = Wake(self.settings.get("RELAY_FUNCTION", ""), os.environ, self.log)
+        return DrainFunction(Worker(parts), self.teller, self.database, self.log, wake_relay, name)
+
+    @cached_property
+    def teller(self) -> Teller:
+        return Teller(self.alerts)
 
     @cached_property
     def tick(self) -> Tick:

@@ -8,25 +8,32 @@ import traceback
 from collections.abc import Callable
 
 from tidemill import jsontext, telemetry
-from tidemill.errors import ConfigurationError, PermanentError, RateLimited
+from tidemill.context import Context
+from tidemill.errors import ConfigurationError, InProgress, PermanentError, RateLimited
 from tidemill.handlers import Handler
-from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze
+from tidemill.jsontext import error_text
+from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
 from tidemill.retry import pause
 from tidemill.telemetry import Log
 
 LONGEST_SNOOZE = 10 * 366 * 86400.0  # seconds
 LARGEST_RESULT = 1024 * 1024  # characters
+IN_PROGRESS_WAIT = 10.0  # seconds between looks whether another job's effect of the same key is over
 
 
-def attempt(job: Job, handler: Handler, ctx: object, log: Log, redact: Callable[[str], str]) -> Outcome:
+def attempt(job: Job, handler: Handler, ctx: Context, log: Log, redact: Callable[[str], str]) -> Outcome:
     """Run the handler on the job. Whatever it raises is an outcome, sys.exit, KeyboardInterrupt and MemoryError included."""
     with telemetry.correlated(job.correlation_id):
         try:
-            return _outcome_of(handler.function(job, ctx), job, log)
+            outcome = _outcome_of(handler.function(job, ctx), job, log)
+            if isinstance(outcome, Done):
+                ctx.check_steps()
         except BaseException as error:
             outcome = classify(error, redact)
-            log.warning("attempt failed", job=job.id, kind=job.kind, attempt=job.attempt, trace=_trace(error))
-            return outcome
+            if not ctx.suspended:
+                log.warning("attempt failed", job=job.id, kind=job.kind, attempt=job.attempt, trace=_trace(error))
+        # Whatever a `finally` or a bare `except` of the handler has made of it.
+        return Suspended() if ctx.suspended else outcome
 
 
 def classify(error: BaseException, redact: Callable[[str], str], rand: Callable[[], float] = random.random) -> Outcome:
@@ -36,22 +43,11 @@ def classify(error: BaseException, redact: Callable[[str], str], rand: Callable[
     text = error_text(error, redact)
     if isinstance(error, RateLimited):
         return Limited(pause(error.retry_after, rand), text)
+    if isinstance(error, InProgress):
+        return Snooze(IN_PROGRESS_WAIT)
     if isinstance(error, (PermanentError, ConfigurationError)):
         return Failed(name, text)
     return Retry(name, text)
-
-
-def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
-    """The text of an error as it is stored: with its class, without secrets, in at most 4 KiB."""
-    try:
-        text = str(error)
-    except BaseException as fault:
-        text = f"<its text raises {type(fault).__name__}>"
-    if isinstance(error, SystemExit):
-        text = f"the handler called sys.exit({text})"
-    # Cut before the search for secrets, which would take long in 20 MB; and a cut must not leave half a secret, so a
-    # generous first cut, then the search, then the last cut.
-    return jsontext.clean(redact(text[: 4 * jsontext.MAX_ERROR_BYTES]) or type(error).__name__)
 
 
 def result_json(value: object, job: Job, log: Log) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Protocol
 
 import psycopg
 
@@ -24,6 +25,20 @@ HORIZON = 0.1  # seconds of work to hold beyond what is running
 PLACES_EVERY = 0.25  # seconds between tries for places
 SCAN_EVERY = 1.0  # least seconds between loose scans; one that takes long is made less often
 SCAN_SHARE = 20  # a scan's cost is at most this part of the time
+
+
+class Claims(Protocol):
+    """Where the jobs of a drain come from: its lines (Claimer), or a queue (consume.Sent)."""
+
+    places: Places
+
+    def ended(self, count: int, now: float) -> None: ...
+    def room(self, running: int, waiting: int) -> int: ...
+    def claim(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim: ...
+    def pause(self, limit_name: str, seconds: float) -> None: ...
+    def next_due(self, now: float) -> float | None: ...
+    def look_again(self) -> None: ...
+    def close(self) -> None: ...
 
 
 class Claimer:

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg import errors
+from psycopg.rows import tuple_row
 
 CONNECT_TIMEOUT = 5
 
@@ -95,8 +96,9 @@ class Database:
 
 
 def run(connection: Connection, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-    """Run one statement on a connection and return its rows ([] where it has none)."""
-    with connection.cursor() as cursor:
+    """Run one statement on a connection and return its rows ([] where it has none), as tuples whatever rows a handler has
+    chosen for itself."""
+    with connection.cursor(row_factory=tuple_row) as cursor:
         cursor.execute(text, parameters)
         return cursor.fetchall() if cursor.description else []
 

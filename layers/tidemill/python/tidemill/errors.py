@@ -31,12 +31,31 @@ class RequestFailed(TidemillError):
     """`check` and `ctx.telegram` raise it when a request did not succeed this time: another attempt may do better."""
 
 
+class KeyReused(PermanentError):
+    """`ctx.once` and `ctx.call_once` raise it for a key that was used with another request; the text names the key."""
+
+
+class InProgress(TidemillError):
+    """`ctx.once` and `ctx.call_once` raise it while another job makes the effect of the same key: the job waits a little and
+    uses no attempt."""
+
+
 class JobTimeout(TidemillError):
     """The worker records it for a job that ran longer than its handler's timeout; the attempt is used."""
 
 
 class LeaseExpired(TidemillError):
     """Recorded for a job whose worker died: the lease ran out before the attempt was settled; the attempt is used."""
+
+
+class StepMismatch(PermanentError):
+    """`ctx.step`, `ctx.sleep` and `ctx.wait_for` raise it, and the end of the handler, where a running workflow meets code
+    whose steps are others than those that it has behind it; the text names both. Nothing was run or recorded."""
+
+
+class Suspension(BaseException):  # no Exception, so that no `except Exception` of a handler takes it for a failure
+    """Ends an attempt of a workflow that has to wait, or that is another worker's by now: no attempt is used, and the job
+    goes on when it is due."""
 
 
 class UnknownKind(TidemillError):

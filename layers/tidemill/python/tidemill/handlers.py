@@ -17,7 +17,8 @@ LONGEST_TIMEOUT = 900  # seconds a Lambda function may run at most
 
 @dataclass(frozen=True)
 class Handler:
-    """How jobs of a kind are run: `timeout` in seconds; `limit_name` '' means that they are under no limit."""
+    """How jobs of a kind are run: `timeout` in seconds; `limit_name` '' means that they are under no limit; `via` "sqs" means
+    that a drain sends them out to a queue, None that it runs them."""
 
     kind: str
     function: Function
@@ -25,25 +26,32 @@ class Handler:
     timeout: float = 60
     limit_name: str = ""
     limit_size: int = 0
+    via: str | None = None
 
 
 declared: Registry[Handler] = Registry()
 
 
 def handler(
-    kind: str, *, max_attempts: int = 8, timeout: float = 60, limit: tuple[str, int] | None = None
+    kind: str,
+    *,
+    max_attempts: int = 8,
+    timeout: float = 60,
+    limit: tuple[str, int] | None = None,
+    via: str | None = None,
 ) -> Callable[[F], F]:
     """Declare the function that runs jobs of `kind`: `(job, ctx) -> None | JSON value | Snooze | Discard`.
 
-    `timeout` is in seconds; `limit=(name, n)`: at most n jobs of that name run at once, over all workers.
+    `timeout` is in seconds; `limit=(name, n)`: at most n jobs of that name run at once, over all workers; `via="sqs"`: they
+    are run by the consume function, from a queue.
     Raises ConfigurationError, which names the kind and the parameter.
     """
-    _check(kind, max_attempts, timeout, limit)
+    _check(kind, max_attempts, timeout, limit, via)
     name, size = limit or ("", 0)
 
     def declare(function: F) -> F:
         module = function.__module__
-        one = Handler(kind, function, max_attempts, timeout, name, size)
+        one = Handler(kind, function, max_attempts, timeout, name, size, via)
         declared.add((module, function.__qualname__, kind), module, one)
         return function
 
@@ -70,7 +78,7 @@ def limits(handlers: Mapping[str, Handler]) -> dict[str, int]:
     return {one.limit_name: one.limit_size for one in handlers.values() if one.limit_name}
 
 
-def _check(kind: str, max_attempts: object, timeout: object, limit: object) -> None:
+def _check(kind: str, max_attempts: object, timeout: object, limit: object, via: object) -> None:
     where = f"handler {kind!r}: "
     if not isinstance(kind, str) or not kind or len(kind) > 200:
         raise ConfigurationError(f"{where}kind must be a text of 1 to 200 characters")
@@ -78,6 +86,8 @@ def _check(kind: str, max_attempts: object, timeout: object, limit: object) -> N
         raise ConfigurationError(f"{where}max_attempts must be a whole number from 1 to 1000, not {max_attempts!r}")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= LONGEST_TIMEOUT:
         raise ConfigurationError(f"{where}timeout must be over 0 and at most {LONGEST_TIMEOUT} seconds, not {timeout!r}")
+    if via not in (None, "sqs"):
+        raise ConfigurationError(f"{where}via must be None or 'sqs', not {via!r}")
     if limit is None:
         return
     if not (isinstance(limit, tuple) and len(limit) == 2 and isinstance(limit[0], str) and limit[0]):

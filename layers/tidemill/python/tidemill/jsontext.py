@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 MAX_DEPTH = 200
@@ -49,6 +50,19 @@ def clean(text: str, limit: int = MAX_ERROR_BYTES) -> str:
     text = _not_storable.sub("\ufffd", text[: limit + 1])
     data = text.encode()
     return text if len(data) <= limit else data[: limit - 3].decode(errors="ignore") + "\u2026"
+
+
+def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
+    """The text of an error as it is stored: without secrets, in at most 4 KiB; its class where it has no text."""
+    try:
+        text = str(error)
+    except BaseException as fault:
+        text = f"<its text raises {type(fault).__name__}>"
+    if isinstance(error, SystemExit):
+        text = f"the handler called sys.exit({text})"
+    # Cut before the search for secrets, which would take long in 20 MB; and a cut must not leave half a secret, so a
+    # generous first cut, then the search, then the last cut.
+    return clean(redact(text[: 4 * MAX_ERROR_BYTES]) or type(error).__name__)
 
 
 def _depth(text: str) -> int:

@@ -60,8 +60,9 @@ class Places:
         """Renew what is held; returns the limits of which places were lost because their lease had run out."""
         if not any(self._held.values()):
             return set()
+        rows = self._database.execute("places_renew", {"holder": self.holder, "lease": self._lease})
         before, self._held = self._held, {}
-        for name, place in self._database.execute("places_renew", {"holder": self.holder, "lease": self._lease}):
+        for name, place in rows:
             self._held.setdefault(name, set()).add(place)
         return {name for name, places in before.items() if places - self._held.get(name, set())}
 

@@ -116,7 +116,8 @@ def abandon(database: Database, claim_ids: Sequence[int]) -> None:
 
 class Settlement(NamedTuple):
     """The end of one attempt. `status` is what the job becomes; `delay` seconds from now (None: run_at stays); `unused` 1
-    gives the attempt back; `limit_name` moves it to another limit; `unknown` marks that nobody knew its kind."""
+    gives the attempt back; `limit_name` moves it to another limit; `unknown` marks that nobody knew its kind; `sent` True sends
+    it out through the outbox, False marks that it is out no more."""
 
     id: int
     claim_id: int
@@ -128,6 +129,7 @@ class Settlement(NamedTuple):
     result: str | None = None
     limit_name: str | None = None
     unknown: bool = False
+    sent: bool | None = None
 
 
 def settle(
@@ -138,12 +140,12 @@ def settle(
     rows = list(settlements)
     if not rows:
         return set()
-    ids, claims, statuses, delays, unused, classes, errors, results, limit_names, unknown = map(
+    ids, claims, statuses, delays, unused, classes, errors, results, limit_names, unknown, sent = map(
         list, zip(*rows, strict=True)
     )
     settled = database.execute("settle", {
         "ids": ids, "claims": claims, "statuses": statuses, "delays": delays, "unused": unused, "error_classes": classes,
-        "errors": errors, "results": results, "limit_names": limit_names, "unknown": unknown,
+        "errors": errors, "results": results, "limit_names": limit_names, "unknown": unknown, "sent": sent,
         "log_stream": log_stream, "request_id": request_id,
     })  # fmt: skip
     return {row[0] for row in settled}

@@ -28,7 +28,7 @@ class Report:
         self._seen: Counter[str] = Counter()
 
     def ended(self, job: Job, word: str, seconds: float, error_class: str | None = None) -> None:
-        """`word` is done, retried, failed, snoozed, discarded, given back, unknown or relabelled."""
+        """`word` is done, retried, failed, snoozed, suspended, discarded, given back, unknown or relabelled."""
         self._counts[job.kind][word] += 1
         milliseconds = seconds * 1000
         self._lines.append(

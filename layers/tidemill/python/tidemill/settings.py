@@ -127,12 +127,12 @@ def _database_url(secret: Mapping[str, object], values: Mapping[str, str]) -> st
 
 
 def _passwords_in(value: str) -> Iterator[str]:
-    """The password in an address, and those of a connection string or a query: password=..."""
+    """The password in an address (all of one that cannot be read), and those of a connection string or a query: password=..."""
     try:
         if "://" in value and (password := urlsplit(value).password):
             yield password
     except ValueError:
-        pass
+        yield value  # no address: the database client would repeat it as it is in its error
     for quoted, bare in _password_field.findall(value):
         yield quoted or bare
 

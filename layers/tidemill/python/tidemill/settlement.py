@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidemill.handlers import Handler
-from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze
+from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
 from tidemill.queue import Settlement, give_back
 from tidemill.retry import backoff
 
 UNKNOWN_WAIT = 60.0  # seconds that a job of an unknown kind waits for code that knows it
+
+OUT = 86400.0  # seconds after it is due that a job which was sent out stands in its line (consume_claim.sql)
+LONGEST_HIDDEN = 39600.0  # seconds that a message is hidden for; SQS hides one for twelve hours from its receipt at most
 
 UNKNOWN = Handler("", lambda job, ctx: None)  # stands for the handler of a kind that this code does not know
 
@@ -28,6 +31,8 @@ def settlement_of(job: Job, handler: Handler, outcome: Outcome, backoff: Callabl
             return Settlement(job.id, job.claim_id, "failed", error_class=error_class, error=error)
         case Snooze(seconds):
             return give_back(job, seconds)
+        case Suspended():
+            return give_back(job)  # its run_at stays: when it goes on was written with the step that it waits in
         case Limited(seconds, error):
             return give_back(job, seconds, error_class="RateLimited", error=error)
         case Discard(reason):
@@ -47,6 +52,31 @@ def unstartable(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> S
     return None
 
 
+def refused_by_a_drain(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+    """As `unstartable`; and a job that runs from a queue is sent out. It stays in its line as one that is due in a day: should
+    its message be lost, it is sent again."""
+    if settlement := unstartable(job, handler, unknown_for_a_day):
+        return settlement
+    return give_back(job, OUT, sent=True) if handler and handler.via else None
+
+
+def refused_from_a_queue(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+    """As `unstartable`; what cannot start is out no more."""
+    settlement = unstartable(job, handler, unknown_for_a_day)
+    return settlement and settlement._replace(sent=False)
+
+
+def settlement_of_sent(job: Job, handler: Handler, outcome: Outcome) -> Settlement:
+    """How this outcome ends the attempt of a job that is out. What is tried again soon stays out, and its message comes again;
+    what waits for longer, or is no failure, goes back to its line."""
+    settlement = settlement_of(job, handler, outcome)
+    if settlement.status != "pending":
+        return settlement
+    if isinstance(outcome, (Retry, Limited)) and settlement.delay is not None and settlement.delay <= LONGEST_HIDDEN:
+        return settlement._replace(delay=settlement.delay + OUT)
+    return settlement._replace(sent=False)
+
+
 def word(settlement: Settlement) -> str:
     """What became of the attempt, in one word, for logs and counts."""
     if settlement.status != "pending":
@@ -55,4 +85,8 @@ def word(settlement: Settlement) -> str:
         return "unknown"
     if settlement.limit_name is not None:
         return "relabelled"
-    return "snoozed" if settlement.unused else "retried"
+    if settlement.sent:
+        return "sent"
+    if not settlement.unused:
+        return "retried"
+    return "suspended" if settlement.delay is None else "snoozed"

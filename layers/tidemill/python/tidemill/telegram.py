@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,32 +32,44 @@ class Telegram:
         self._settings = settings
         self._given = session
 
-    def send_message(self, chat_id: int | str, text: str) -> None:
+    def send_message(self, chat_id: int | str, text: str, buttons: Mapping[str, str] | None = None) -> None:
         """Send a text as it is, without markup; one over 4096 UTF-16 units as several messages, cut at line ends where
         there are any. A chat that has become a supergroup gets it under its new id, with a warning in the log.
+
+        `buttons` maps labels to 1 to 64 bytes of data each, and stands below the last message; whoever presses one makes
+        Telegram deliver an update with a callback_query, which has the data and an id for `answer_press`.
 
         Raises RateLimited with the seconds that Telegram names, PermanentError where another attempt cannot help (a wrong
         token or chat, a bot that was blocked), RequestFailed otherwise, ConfigurationError without a token. If one of
         several messages fails, the attempt after it sends them all again.
         """
-        for chunk in split(text):
-            chat_id = self._send(chat_id, chunk)
+        rows = [[{"text": label, "callback_data": data}] for label, data in (buttons or {}).items()]
+        *chunks, last = split(text)
+        for chunk in chunks:
+            chat_id = self._send({"chat_id": chat_id, "text": chunk})
+        self._send({"chat_id": chat_id, "text": last} | ({"reply_markup": {"inline_keyboard": rows}} if rows else {}))
+
+    def answer_press(self, callback_query_id: str, text: str = "") -> None:
+        """Tell who pressed a button that it was heard: until then it shows that it is busy. `text`, at most 200 characters,
+        is shown for a moment. Raises what `send_message` raises; PermanentError also where the press was too long ago."""
+        self._call("answerCallbackQuery", {"callback_query_id": callback_query_id, "text": text})
 
     def bot_name(self) -> str:
         """The bot's own user name, without @; '' where Telegram does not say. Raises what `send_message` raises."""
         result = _part(self._call("getMe", {}), "result")
         return str(result.get("username") or "")
 
-    def _send(self, chat_id: int | str, text: str) -> int | str:
-        """Send one message; returns the id that the chat has now."""
+    def _send(self, message: dict[str, Any]) -> int | str:
+        """Send one message; returns the id that its chat has now."""
+        old_id: int | str = message["chat_id"]
         try:
-            self._call("sendMessage", {"chat_id": chat_id, "text": text})
-            return chat_id
+            self._call("sendMessage", message)
+            return old_id
         except _Moved as moved:
             new_id = moved.chat_id
         log = Log(self._settings.redact)
-        log.warning("a Telegram chat has a new id: put it where the old one stands", old=chat_id, new=new_id)
-        self._call("sendMessage", {"chat_id": new_id, "text": text})
+        log.warning("a Telegram chat has a new id: put it where the old one stands", old=old_id, new=new_id)
+        self._call("sendMessage", {**message, "chat_id": new_id})
         return new_id
 
     def _call(self, method: str, body: dict[str, Any]) -> dict[str, Any]:

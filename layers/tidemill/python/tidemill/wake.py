@@ -1,5 +1,5 @@
-"""Waking drains: an asynchronous invoke of the drain function. Best effort: one that is lost costs at most a minute, since
-the schedule wakes drains too.
+"""Waking drains and the relay: an asynchronous invoke of the function. Best effort: one that is lost costs at most a minute,
+since both also run by a schedule.
 
 The one request is signed here, in a few lines, and not by boto3: importing that costs half a second of full processor, on a
 small function several times as much, and the sender of the first delivery would wait for it. The tests hold the signature
@@ -21,7 +21,7 @@ TIMEOUT = 2.0  # seconds
 
 
 class Wake:
-    """`wake()` asks for a drain, `wake(3)` for three; it never raises. Without a function name it does nothing.
+    """`wake()` asks for one invocation, `wake(3)` for three; it never raises. Without a function name it does nothing.
 
     `environ` is the function's: AWS_REGION, the credentials that Lambda puts there, and AWS_ENDPOINT_URL_LAMBDA where it is
     not AWS's own. `now` tells epoch seconds.

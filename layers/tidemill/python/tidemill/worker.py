@@ -16,7 +16,7 @@ import psycopg
 
 from tidemill import places, queue
 from tidemill.attempt import attempt
-from tidemill.claimer import Claimer, is_suspect
+from tidemill.claimer import Claimer, Claims, is_suspect
 from tidemill.context import Context, Tools
 from tidemill.db import Database
 from tidemill.handlers import Handler
@@ -24,7 +24,7 @@ from tidemill.model import Job, Limited, Outcome
 from tidemill.queue import Settlement, give_back
 from tidemill.report import Report
 from tidemill.runners import Ended, Runners, Work
-from tidemill.settlement import UNKNOWN, settlement_of, unstartable, word
+from tidemill.settlement import UNKNOWN, refused_by_a_drain, settlement_of, word
 
 TICK = 0.05  # seconds between looks at the runners
 MARGIN = 1.0  # seconds before the deadline that settling the last batch may take
@@ -34,7 +34,8 @@ MARGIN = 1.0  # seconds before the deadline that settling the last batch may tak
 class Parts:
     """What a worker is made of. `name` is the worker's, as it stands in the rows that it claims; `threads` run jobs at once;
     a claim holds for `lease` seconds, and is extended; an empty line is watched for `linger` seconds for a job that is due
-    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises."""
+    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises; `refuse` and
+    `settle` say how a claimed job goes back that must not start here, and how an outcome ends an attempt."""
 
     database: Database
     handlers: Mapping[str, Handler]
@@ -44,6 +45,8 @@ class Parts:
     lease: float
     linger: float
     tell: Callable[[Job, str, str], None]
+    refuse: Callable[[Job, Handler | None, bool], Settlement | None] = refused_by_a_drain
+    settle: Callable[[Job, Handler, Outcome], Settlement] = settlement_of
 
 
 class Worker:
@@ -54,8 +57,16 @@ class Worker:
         self._declared = False
         self.stuck = 0  # threads that never came back from a job that was over its time
 
-    def drain(self, seconds: float, *, hard: bool = True, log_stream: str = "", request_id: str = "") -> dict[str, int]:
-        """Work the line off for at most `seconds`; answers how often each thing became of an attempt.
+    def drain(
+        self,
+        seconds: float,
+        *,
+        hard: bool = True,
+        log_stream: str = "",
+        request_id: str = "",
+        claims: Claims | None = None,
+    ) -> dict[str, int]:
+        """Work the line (or what `claims` brings) off for at most `seconds`; answers how often each thing became of an attempt.
 
         With a `hard` end no job starts whose timeout does not fit into the time left; without one, a job that has started
         takes the time it needs. Raises psycopg.OperationalError when the database stays away.
@@ -64,28 +75,40 @@ class Worker:
             handlers = self._parts.handlers.values()
             places.declare(self._parts.database, {one.limit_name: one.limit_size for one in handlers if one.limit_name})
             self._declared = True
-        drain = Drain(self._parts, seconds, hard, log_stream, request_id)
+        parts = self._parts
+        claimer = claims or Claimer(parts.database, parts.threads, parts.lease, parts.name)
+        drain = Drain(parts, claimer, seconds, hard, log_stream, request_id)
         try:
             return drain.run()
         finally:
             self.stuck += drain.close()
 
+    def take_published(self) -> bool:
+        """Whether something was written to the outbox since the last call."""
+        published = self._parts.tools.published
+        was = published.is_set()
+        published.clear()
+        return was
+
 
 class Drain:
     """One invocation's work."""
 
-    def __init__(self, parts: Parts, seconds: float, hard: bool, log_stream: str, request_id: str) -> None:
+    def __init__(
+        self, parts: Parts, claimer: Claims, seconds: float, hard: bool, log_stream: str, request_id: str
+    ) -> None:
         self._parts = parts
+        self._claimer = claimer
         self._log = parts.tools.log
         self._hard = hard
         self._ends_at = time.monotonic() + max(seconds - MARGIN, 0.0)
         self._request = {"log_stream": log_stream or None, "request_id": request_id or None}
-        self._claimer = Claimer(parts.database, parts.threads, parts.lease, parts.name)
         self._report = Report()
         self._in_hand: dict[int, Work] = {}  # claimed and not settled
         self._suspects: list[Work] = []
         self._done: list[tuple[int, int]] = []
         self._unsettled: list[Settlement] = []
+        self._pauses: dict[str, float] = {}  # seconds that the other side asked for, by limit, not yet known to the others
         self._contexts: dict[int, Context] = {}
         self._extended = time.monotonic()
         self._idle_since: float | None = None
@@ -115,6 +138,7 @@ class Drain:
         now = time.monotonic()
         self._extend_leases(now)
         self._note_ended(self._runners.ended() + self._overdue(now), now)
+        self._pause_limits()
         over = self._is_over(now)
         self._give_back(self._runners.refused() + (self._take_all_back() if over else []))
         self._settle()
@@ -164,18 +188,24 @@ class Drain:
         for work, outcome, seconds in ended:
             if self._in_hand.get(work.job.id) is not work:
                 continue  # its lease was lost, which was said then
-            settlement = settlement_of(work.job, work.handler, outcome)
+            settlement = self._parts.settle(work.job, work.handler, outcome)
             self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
-            if isinstance(outcome, Limited) and work.job.limit_name:
-                self._pause(work.job.limit_name, outcome.seconds)
+            if isinstance(outcome, Limited) and (name := work.job.limit_name):
+                self._pauses[name] = max(outcome.seconds, self._pauses.get(name, 0.0))
             if settlement.status == "done" and settlement.result is None:
                 self._done.append((work.job.id, work.job.claim_id))  # settled together with the next claim
             else:
                 self._unsettled.append(settlement)
 
+    def _pause_limits(self) -> None:
+        # Apart from noting what ended: where the database is away the pause is tried again, and no outcome is lost with it.
+        for name, seconds in list(self._pauses.items()):
+            self._pause(name, seconds)
+            del self._pauses[name]
+
     def _pause(self, limit_name: str, seconds: float) -> None:
-        self._claimer.pause(limit_name, seconds)
         self._give_back(self._runners.take_back(lambda work: work.job.limit_name == limit_name))
+        self._claimer.pause(limit_name, seconds)
 
     def _give_back(self, unstarted: Iterable[Work]) -> None:
         self._unsettled += [give_back(work.job) for work in unstarted]
@@ -187,6 +217,8 @@ class Drain:
         settlements, self._unsettled = self._unsettled, []
         for settlement in settlements:
             work = self._let_go(settlement.id)
+            if settlement.sent:
+                self._parts.tools.published.set()
             if settlement.id not in settled:
                 self._say_lost(settlement.id)
             elif settlement.status == "failed" and work is not None:
@@ -248,7 +280,7 @@ class Drain:
             if job.limit_name:
                 self._claimer.places.use(job.limit_name)
             work = self._in_hand[job.id] = Work(job, handler or UNKNOWN)
-            if settlement := unstartable(job, handler, unknown_for_a_day):
+            if settlement := self._parts.refuse(job, handler, unknown_for_a_day):
                 self._unsettled.append(settlement)
                 self._report.ended(job, word(settlement), 0.0, settlement.error_class)
             else:

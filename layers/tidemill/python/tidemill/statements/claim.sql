@@ -12,9 +12,11 @@ with settled as (
 ), taken as (
   update jobs j
   set status = 'running', attempts = attempts + 1, started_at = now(), claim_id = %(claim_id)s, worker = %(worker)s,
+      -- Under a limit that nobody has declared there are no places, and the job must have a lease all the same.
       locked_until = case when limit_name = '' then now() + make_interval(secs => %(lease)s)
-                     else (select min(p.locked_until) from places p
-                           where p.limit_name = j.limit_name and p.holder = %(holder)s and p.locked_until > now()) end
+                     else coalesce((select min(p.locked_until) from places p
+                                    where p.limit_name = j.limit_name and p.holder = %(holder)s and p.locked_until > now()),
+                                   now() + make_interval(secs => %(lease)s)) end
   where j.id = any(array(
     select x.id
     from unnest(%(limit_names)s::text[], %(tenants)s::text[], %(shares)s::int[], %(held)s::int[], %(lo)s::int[], %(hi)s::int[])

@@ -2,7 +2,9 @@
 -- JSON parser.
 select
   (select row_to_json(shown) from (
-     select j.id, j.kind, j.status, j.attempts, j.max_attempts, j.key, j.freed_key, j.run_at, j.locked_until, j.worker,
+     select j.id, j.kind, j.status, j.attempts, j.max_attempts, j.key, j.freed_key,
+            case when j.status = 'pending' and j.sent_at is not null then j.run_at - interval '1 day' else j.run_at end as run_at,
+            j.locked_until, j.worker,
             j.error_class, j.last_error, j.event_id, j.copy_of, j.correlation_id, j.tenant, j.priority, j.limit_name, j.slot,
             j.created_at, j.started_at, j.finished_at, j.first_failed_at, j.failed_at, j.redriven_at, j.expiries,
             j.unknown_since, j.sent_at) shown),

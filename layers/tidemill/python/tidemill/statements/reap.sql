@@ -1,6 +1,6 @@
 -- Return jobs whose lease ran out to their lines, with backoff, or end those that have used up their attempts. State and
 -- lease are checked again on the locked row, so a job that was settled or claimed meanwhile is left alone. A kind that is
--- not among the known ones waits a minute, no attempt used.
+-- not among the known ones waits a minute, no attempt used. One that was sent out is sent anew.
 with expired as (
   select j.id, known.kind is not null as known, coalesce(j.max_attempts, known.max_attempts, 1) as budget
   from jobs j
@@ -19,6 +19,7 @@ with expired as (
     run_at = now() + make_interval(secs => case
       when e.known then least(10 * 2.0 ^ (least(j.attempts, 20) - 1), 3600) * (1 - 0.2 * random()) else 60 end),
     locked_until = null,
+    sent_at = null,
     unknown_since = case when not e.known then coalesce(j.unknown_since, now()) end,
     error_class = 'LeaseExpired',
     last_error = 'lease expired ' || (j.expiries + 1) || ' times'

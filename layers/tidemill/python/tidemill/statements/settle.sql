@@ -1,9 +1,11 @@
--- End attempts in any way: each row only where its claim is still the worker's.
+-- End attempts in any way: each row only where its claim is still the worker's. A job that is sent out goes to the outbox in
+-- the same moment.
 with outcome as (
   select * from unnest(
     %(ids)s::bigint[], %(claims)s::bigint[], %(statuses)s::text[], %(delays)s::float8[], %(unused)s::int[],
-    %(error_classes)s::text[], %(errors)s::text[], %(results)s::jsonb[], %(limit_names)s::text[], %(unknown)s::bool[])
-    as o (id, claim_id, status, delay, unused, error_class, error, result, limit_name, unknown)
+    %(error_classes)s::text[], %(errors)s::text[], %(results)s::jsonb[], %(limit_names)s::text[], %(unknown)s::bool[],
+    %(sent)s::bool[])
+    as o (id, claim_id, status, delay, unused, error_class, error, result, limit_name, unknown, sent)
 ), settled as (
   update jobs j set
     status = o.status,
@@ -17,14 +19,19 @@ with outcome as (
     error_class = coalesce(o.error_class, j.error_class),
     last_error = coalesce(o.error, j.last_error),
     result = coalesce(o.result, j.result),
-    limit_name = coalesce(o.limit_name, j.limit_name)
+    limit_name = coalesce(o.limit_name, j.limit_name),
+    sent_at = case when o.sent is null then j.sent_at when o.sent then now() end
   from outcome o
   where j.id = o.id and j.status = 'running' and j.claim_id = o.claim_id
-  returning j.id, j.attempts, j.worker, o.status, o.unused, o.error_class, o.error
+  returning j.id, j.attempts, j.worker, o.status, o.unused, o.error_class, o.error, o.sent, j.correlation_id
 ), recorded as (
   insert into job_errors (job_id, attempt, worker, error_class, error, log_stream, request_id)
   select id, attempts, worker, error_class, error, %(log_stream)s, %(request_id)s
   from settled
   where error is not null and unused = 0 and status in ('pending', 'failed')
+), sent_out as (
+  insert into outbox (topic, payload, attributes)
+  select 'jobs', jsonb_build_object('job', id), jsonb_build_object('correlation_id', coalesce(correlation_id, ''))
+  from settled where sent
 )
 select id from settled

@@ -1,0 +1,1 @@
+select lock_signal(%(name)s)
