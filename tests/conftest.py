@@ -1,7 +1,7 @@
 """One Postgres for the whole run, and a fresh migrated database for each test that asks for one.
 
-With `--pooler` the tests reach their databases through pgbouncer in transaction mode, as RDS Proxy or a pooler would have it:
-a statement may meet another session each time, so no prepared statement, session setting or session lock may be relied on.
+With `--pooler` the tests reach their databases through pgbouncer in transaction mode: a statement may meet another session
+each time, so no prepared statement, session setting or session lock may be relied on.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import pytest
 from tidemill import migrations
 from tidemill.db import Connection, connect
 
-from tests.pooler import Pooler
-
 from local.postgres import FAST, Postgres
+from tests.pooler import Pooler
 
 ROOT = Path(__file__).parents[1]
 _numbers = itertools.count(1)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 import psycopg
+
 from local.postgres import Postgres
 
 

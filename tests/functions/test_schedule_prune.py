@@ -110,7 +110,7 @@ def test_the_next_call_goes_on_where_the_time_was_up(connection: Connection, dat
     jobs = put(connection, 10, status="failed") + put(connection, 10, status="done")
     age(connection, "jobs", created_at=OLD, finished_at=OLD)
     clock = iter(range(1000))
-    assert prune(database, 30, 9, step=4, clock=lambda: next(clock))["jobs"] == 0
+    assert prune(database, 30, 3 * len(TABLES), step=4, clock=lambda: next(clock))["jobs"] == 0
     assert walked_to(connection) == jobs[7]
     assert prune(database, 30, 9, step=4)["jobs"] == 10
     assert walked_to(connection) == 0
@@ -136,7 +136,12 @@ def test_a_step_reads_by_the_primary_key_alone(connection: Connection) -> None:
     put(connection, 20_000, status="done", finished_at="2026-01-01")
     connection.execute("insert into events (source, body) select 'shop', '' from generate_series(1, 20000)")
     connection.execute("insert into operations (by, command) select 'me', 'retry' from generate_series(1, 20000)")
-    connection.execute("analyze jobs, events, operations")
+    connection.execute("insert into signals (name) select i::text from generate_series(1, 20000) i")
+    connection.execute(
+        "insert into job_executions (job_type, idempotency_key) select 'work', i::text from generate_series(1, 20000) i"
+    )
+    connection.execute("insert into outbox (topic) select 'news' from generate_series(1, 20000)")
+    connection.execute("analyze")
     for table in TABLES:
         explain = "explain (format json) " + statement(f"prune_{table}")
         [(plan,)] = connection.execute(explain, {"seconds": 1.0, "size": 100}).fetchall()  # type: ignore[arg-type]

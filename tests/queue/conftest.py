@@ -56,6 +56,19 @@ def worker(database_url: str, told: Told) -> Iterator[Callable[..., Worker]]:
         connections.close()
 
 
+@pytest.fixture
+def run(connection: Connection, worker: Callable[..., Worker]) -> Callable[..., dict[str, int]]:
+    """`run(flow)` makes what waits due and drains it with this handler; the first run puts the job, which has the id 1."""
+
+    def once(flow: Callable[[Job, Any], Any]) -> dict[str, int]:
+        if not connection.execute("select from jobs").fetchall():
+            put(connection)
+        make_due(connection)
+        return worker(Handler("work", flow)).drain(120)
+
+    return once
+
+
 def put(connection: Connection, count: int = 1, **columns: Any) -> list[int]:
     """Insert jobs as another language would, and return their ids."""
     columns = {"kind": "work", **columns}

@@ -14,6 +14,7 @@ import pytest
 from tidemill import queue
 from tidemill.db import Connection, Database, connect
 from tidemill.handlers import Handler
+from tidemill.queue import Entries
 from tidemill.worker import Worker
 
 from local.postgres import Postgres
@@ -74,6 +75,18 @@ def test_a_job_that_kills_its_process_dies_after_exactly_its_attempts_and_its_ne
     dead = connection.execute("select status, last_error from jobs where id = %s", (killer,)).fetchone()
     assert dead == ("failed", "lease expired 3 times")
     assert connection.execute("select count(*) from jobs where kind = 'work' and status = 'done'").fetchone() == (10,)
+
+
+def test_a_job_under_a_limit_that_nobody_declared_has_a_lease(
+    connection: Connection, database: Database
+) -> None:
+    """It has no places to take its lease from; without one it would be running for ever, should its worker die."""
+    (job_id,) = put(connection, limit_name="gone")
+    entries = Entries(["gone"], [""], [1], [0], [1], [1], [0], [0], [0])
+    claim = queue.claim(database, entries, 1, claim_id=queue.new_claim_id(), lease=60, holder=1, worker="dead")
+    assert [job.id for job in claim.jobs] == [job_id]
+    leased = connection.execute("select locked_until > now() + interval '50 seconds' from jobs").fetchone()
+    assert leased == (True,)
 
 
 def test_a_suspect_takes_no_neighbour_with_it(database_url: str, connection: Connection, database: Database) -> None:

@@ -38,7 +38,8 @@ class Claimant:
 
 def put_five_each(connection: Connection, tenants: int) -> None:
     connection.execute(
-        "insert into jobs (kind, tenant) select 'work', 't' || i from generate_series(1, %s) i, generate_series(1, 5)", (tenants,)
+        "insert into jobs (kind, tenant) select 'work', 't' || i from generate_series(1, %s) i, generate_series(1, 5)",
+        (tenants,),
     )
 
 
@@ -105,7 +106,7 @@ def test_low_priorities_are_not_starved_by_endless_urgent_work(connection: Conne
     assert seen.index(low) < 2_000
 
 
-def test_a_tenant_that_appears_while_another_is_worked_off_is_served_soon(connection: Connection, worker: MakeWorker) -> None:
+def test_a_tenant_that_appears_while_another_is_served_is_served_soon(connection: Connection, worker: MakeWorker) -> None:
     put(connection, 3_000, tenant="big")
     seen: list[str] = []
     inserted: list[int] = []

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import psycopg
 import pytest
 from tidemill import places
-from tidemill.db import Connection, Database
+from tidemill.db import Connection, Database, Row
 from tidemill.errors import RateLimited
 from tidemill.handlers import Handler
 from tidemill.places import Places
@@ -40,6 +41,22 @@ class Gauge:
         time.sleep(self._seconds)
         with self._lock:
             self.now -= 1
+
+
+class Losing(Database):
+    """Loses the connection in place of the first of these statements."""
+
+    def __init__(self, url: str, name: str) -> None:
+        super().__init__(url)
+        self._name = name
+        self._lost = False
+
+    def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        if name == self._name and not self._lost:
+            self._lost = True
+            self.close()
+            raise psycopg.OperationalError("connection lost")
+        return super().execute(name, parameters)
 
 
 def limited(function: Callable[..., Any], size: int = 3, kind: str = "work", name: str = "mail") -> Handler:
@@ -121,7 +138,9 @@ def test_places_of_a_killed_worker_come_back_with_their_lease(
     """B46"""
     put(connection, 2, kind="hold", limit_name="held", max_attempts=1)
     command = [sys.executable, "-m", "tests.queue.child", database_url]
-    child = subprocess.Popen(command, cwd=ROOT, env=child_environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    child = subprocess.Popen(
+        command, cwd=ROOT, env=child_environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
     assert child.stderr is not None
     assert [child.stderr.readline()[:10] for _ in range(2)] == ["start hold", "start hold"]
     child.kill()
@@ -141,6 +160,38 @@ def test_a_place_whose_lease_ran_out_is_not_revived(connection: Connection, data
     assert quick.take({"mail"}, 1)
     assert (late.renew(), late.held()) == ({"mail"}, {})
     assert (quick.renew(), quick.held()) == (set(), {"mail": 1})
+
+
+def test_places_are_still_held_where_the_database_did_not_answer_their_renewal(connection: Connection) -> None:
+    """Else nobody would renew them, and they would be another's while their jobs still run."""
+    database = Losing(connection.info.dsn, "places_renew")
+    places.declare(database, {"mail": 2})
+    mine = Places(database, 60)
+    mine.take({"mail"}, 2)
+    with pytest.raises(psycopg.OperationalError):
+        mine.renew()
+    assert (mine.held(), mine.renew(), mine.held()) == ({"mail": 2}, set(), {"mail": 2})
+    database.close()
+
+
+def test_a_pause_that_the_database_did_not_take_loses_no_outcome(
+    connection: Connection, database_url: str, worker: MakeWorker
+) -> None:
+    """The outcomes of a look are kept together, whatever becomes of the pause that one of them asked for."""
+    ids = put(connection, 3, limit_name="mail")
+    together = threading.Barrier(3)
+
+    def handle(job: Any, ctx: Any) -> None:
+        together.wait(10)
+        if job.id == ids[0]:
+            raise RateLimited(60)
+
+    drain = worker(limited(handle), threads=3)
+    drain._parts.__dict__["database"] = Losing(database_url, "limit_pause")
+    assert drain.drain(120) == {"done": 2, "snoozed": 1}
+    assert [status(connection, one) for one in ids] == ["pending", "done", "done"]
+    paused = connection.execute("select paused_until > now() + interval '50 seconds' from limits").fetchone()
+    assert paused == (True,)
 
 
 def test_a_worker_that_lost_its_places_claims_nothing_under_them(connection: Connection, worker: MakeWorker) -> None:
@@ -177,7 +228,9 @@ def test_a_rate_limit_pauses_every_waiting_job_of_its_limit(connection: Connecti
     assert 1 <= len(starts) <= 2
     paused = "paused_until between now() + interval '59 seconds' and now() + interval '75 seconds'"
     assert connection.execute(f"select {paused} from limits").fetchone() == (True,)  # type: ignore[arg-type]
-    assert connection.execute("select distinct status, attempts from jobs where kind = 'work'").fetchall() == [("pending", 0)]
+    assert connection.execute("select distinct status, attempts from jobs where kind = 'work'").fetchall() == [
+        ("pending", 0)
+    ]
     make_due(connection)
     assert drain.drain(120) == {}
     connection.execute("update limits set paused_until = null")

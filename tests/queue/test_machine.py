@@ -140,5 +140,7 @@ def machine(database: Database) -> Iterator[type[Machine]]:
 
 
 def test_the_queue_and_a_small_model_of_it_say_the_same(machine: type[Machine]) -> None:
-    chosen = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    chosen = settings(
+        max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    )
     run_state_machine_as_test(machine, settings=chosen)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import psycopg
 import pytest
 from tidemill.db import Connection, Database
 from tidemill.errors import ConfigurationError
@@ -115,6 +116,18 @@ def test_a_database_that_stays_away_is_a_503(database_url: str, connection: Conn
     answer = intake(database).handle(delivery({"orders": [1]}, "d"), None)
     assert (answer["statusCode"], "Retry-After" in answer["headers"]) == (503, True)
     assert rows(connection, "id", "events") == []
+
+
+def test_a_database_that_cannot_be_reached_is_tried_once() -> None:
+    """A connect may take five seconds until it fails; nothing was sent, so there is nothing to find again."""
+    tried: list[str] = []
+
+    def connect(url: str) -> Connection:
+        tried.append(url)
+        raise psycopg.OperationalError("timeout expired")
+
+    assert intake(Database("postgresql://nowhere", connect)).handle(delivery({}, "d"), None)["statusCode"] == 503
+    assert len(tried) == 1
 
 
 def test_a_database_that_only_reads_is_a_503(call: Call, environment: pytest.MonkeyPatch, database_url: str) -> None:

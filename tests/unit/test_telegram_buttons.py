@@ -1,0 +1,36 @@
+"""Buttons below a message, and the answer to who presses one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.answers import Answers
+from tests.unit.test_telegram import MOVED, bot
+
+ROWS = [[{"text": "Taken", "callback_data": "taken:17"}], [{"text": "Junk", "callback_data": "junk:17"}]]
+
+
+def test_buttons_stand_below_the_last_message() -> None:
+    answers = Answers()
+    bot(answers).send_message(7, "x" * 4096 + "y", {"Taken": "taken:17", "Junk": "junk:17"})
+    assert [body.get("reply_markup") for body in answers.sent] == [None, {"inline_keyboard": ROWS}]
+
+
+@pytest.mark.parametrize("buttons", [None, {}])
+def test_without_buttons_there_is_no_keyboard(buttons: dict[str, str] | None) -> None:
+    answers = Answers()
+    bot(answers).send_message(7, "hello", buttons)
+    assert answers.sent == [{"chat_id": 7, "text": "hello"}]
+
+
+def test_a_group_that_moved_gets_the_buttons_under_its_new_id() -> None:
+    answers = Answers(MOVED)
+    bot(answers).send_message(-5, "hello", {"Taken": "taken:17"})
+    assert answers.sent[1] == {"chat_id": -1001, "text": "hello", "reply_markup": {"inline_keyboard": ROWS[:1]}}
+
+
+def test_a_press_is_answered() -> None:
+    answers = Answers()
+    bot(answers).answer_press("4382bfdwdsb323b2d9", "heard")
+    assert str(answers.requests[0].url).endswith("/answerCallbackQuery")
+    assert answers.sent == [{"callback_query_id": "4382bfdwdsb323b2d9", "text": "heard"}]
