@@ -1,0 +1,195 @@
+"""`make demo`: what goes wrong in the first month, told as it happens, each claim checked; exits with 1 if one fails."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from local.stack import ROOT, Stack
+
+LEASE = 4  # seconds; 60 unless told
+
+
+class Demo:
+    def __init__(self, stack: Stack, bug: Path) -> None:
+        self.stack = stack
+        self.bug = bug
+        self.began = time.monotonic()
+        self.claims = 0
+
+    def say(self, text: str) -> None:
+        print(f"{time.monotonic() - self.began:6.1f} s  {text}", flush=True)
+
+    def claim(self, holds: bool, text: str) -> None:
+        self.claims += 1
+        self.say(f"  {'ok ' if holds else 'NOT TRUE:'} {text}")
+        if not holds:
+            raise SystemExit(f"the claim does not hold: {text}")
+
+    def post(self, body: dict[str, Any], delivery: str = "", secret: str | None = None) -> tuple[int, dict[str, Any]]:
+        """Post to the shop; signed with its secret unless another is given."""
+        data = json.dumps(body).encode()
+        key = self.stack.settings["SHOP_WEBHOOK_SECRET"] if secret is None else secret
+        headers = {"X-Signature": hmac.new(key.encode(), data, hashlib.sha256).hexdigest(), "X-Delivery-Id": delivery}
+        request = urllib.request.Request(f"{self.stack.url}/hooks/shop", data, {k: v for k, v in headers.items() if v})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.stack.database_url, autocommit=True) as connection:
+            return connection.execute(query, values).fetchall()
+
+    def job_of(self, event: int) -> int:
+        return int(self.rows("select id from jobs where event_id = %s order by id", event)[0][0])
+
+    def status(self, job: int) -> tuple[str, int]:
+        return self.rows("select status, attempts from jobs where id = %s", job)[0]
+
+    def until(self, reached: Callable[[], bool], seconds: float = 40) -> bool:
+        ends = time.monotonic() + seconds
+        while not reached():
+            if time.monotonic() > ends:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def operate(self, **command: Any) -> dict[str, Any]:
+        return dict(self.stack.invoke("replay", {**command, "by": "demo"}))
+
+
+def forged(demo: Demo) -> None:
+    demo.say("A forged request: signed with the wrong secret.")
+    status, answer = demo.post({"kind": "order.announce", "number": 1}, secret="guessed")
+    demo.claim(status == 401, f"answered {status} {json.dumps(answer)}")
+    demo.claim(demo.rows("select count(*) from events") == [(0,)], "nothing was stored")
+
+
+def repeated(demo: Demo) -> None:
+    demo.say("A paid order, delivered three times by its sender.")
+    began = time.monotonic()
+    status, first = demo.post({"kind": "order.announce", "number": 2}, "delivery-2")
+    answered = (time.monotonic() - began) * 1000
+    demo.claim(status == 202 and first["jobs"] == 1, f"answered 202 {json.dumps(first)} after {answered:.0f} ms")
+    again = [demo.post({"kind": "order.announce", "number": 2}, "delivery-2") for _ in range(2)]
+    duplicate = {"id": first["id"], "duplicate": True}
+    demo.claim(again == [(202, duplicate)] * 2, f"the repeats were answered 202 {json.dumps(again[0][1])}")
+    telegram = demo.stack.telegram
+    assert telegram is not None
+    demo.claim(demo.until(lambda: len(telegram.sent) == 1), "the team was told by Telegram")
+    ran = "select extract(epoch from started_at - created_at) * 1000 from jobs where event_id = %s"
+    demo.claim(demo.rows("select count(*) from jobs") == [(1,)], "one event, one job, one message")
+    demo.say(f"     from stored to started: {demo.rows(ran, first['id'])[0][0]:.0f} ms")
+
+
+def telegram_down(demo: Demo) -> None:
+    demo.say("Telegram answers 502, and then recovers.")
+    telegram = demo.stack.telegram
+    assert telegram is not None
+    telegram.fail(1, 502)
+    sent = len(telegram.sent)
+    _, answer = demo.post({"kind": "order.announce", "number": 3}, "delivery-3")
+    job = demo.job_of(answer["id"])
+    waits = demo.until(lambda: telegram.refused == 1 and demo.status(job) == ("pending", 1))
+    demo.claim(waits, "the first attempt failed and waits")
+    wait, error = demo.rows("select extract(epoch from run_at - now()), last_error from jobs where id = %s", job)[0]
+    demo.claim(5 < wait <= 10, f"it comes again in {wait:.1f} s: {error}")
+    demo.claim(demo.until(lambda: demo.status(job) == ("done", 2)), "the second attempt is done")
+    demo.claim(len(telegram.sent) == sent + 1, "the message arrived once")
+
+
+def permanent(demo: Demo) -> int:
+    demo.say("A bug: the handler raises PermanentError, so that it is not tried again.")
+    telegram = demo.stack.telegram
+    assert telegram is not None
+    demo.bug.touch()
+    _, answer = demo.post({"kind": "order.bill", "number": 4}, "delivery-4")
+    job = demo.job_of(answer["id"])
+    demo.claim(demo.until(lambda: demo.status(job) == ("failed", 1)), "the job failed for good after one attempt")
+    demo.claim(
+        demo.until(lambda: any(f"Job {job} (order.bill)" in one.text for one in telegram.sent)),
+        f"an alert was sent: {telegram.sent[-1].text.splitlines()[0]}",
+    )
+    return job
+
+
+def killed(demo: Demo) -> None:
+    demo.say("A worker is killed with SIGKILL in the middle of a job.")
+    _, answer = demo.post({"kind": "order.pack", "number": 5}, "delivery-5")
+    job = demo.job_of(answer["id"])
+    demo.stack.wait_for('"message": "packing"', "drain")
+    victims = demo.stack.processes("drain")
+    for process in victims:
+        os.kill(process, signal.SIGKILL)
+    demo.claim(demo.status(job) == ("running", 1), f"killed {victims}; the job is still leased to the dead")
+    time.sleep(LEASE + 0.5)
+    demo.stack.invoke("schedule", {})
+    demo.claim(demo.status(job) == ("pending", 1), f"its lease of {LEASE} s ran out: it is back in the line")
+    demo.stack.invoke("drain", {})
+    demo.claim(demo.until(lambda: demo.status(job) == ("done", 2)), "another worker has done it, with the second attempt")
+
+
+def operated(demo: Demo, job: int) -> None:
+    demo.say("The operator: the bug is fixed, and the failed job is tried again.")
+    failed = demo.operate(command="failed")["jobs"]
+    shown = f"{failed[0]['kind']} {failed[0]['id']}: {failed[0]['last_error']}"
+    demo.claim([one["id"] for one in failed] == [job], f"failed: {shown}")
+    demo.bug.unlink()
+    demo.claim(demo.operate(command="retry", job=job)["ok"], "retry: it has a fresh budget of attempts")
+    demo.stack.invoke("drain", {})
+    demo.claim(demo.until(lambda: demo.status(job)[0] == "done"), "and is done")
+    (event,) = demo.rows("select event_id from jobs where id = %s", job)[0]
+    demo.say("The operator: an event is replayed with today's code.")
+    outcomes = [one["outcome"] for one in demo.operate(command="replay", event=event)["jobs"]]
+    demo.claim(outcomes == ["exists"], "replay: its job is done already, so nothing runs twice by accident")
+    outcomes = [one["outcome"] for one in demo.operate(command="replay", event=event, force=True)["jobs"]]
+    demo.claim(outcomes == ["created"], "with force a new job is made")
+    demo.stack.invoke("drain", {})
+    done = "select count(*) from jobs where event_id = %s and status = 'done'"
+    demo.claim(demo.until(lambda: demo.rows(done, event) == [(2,)]), "which is done as well")
+    demo.claim(demo.rows("select count(*) from operations where by = 'demo'")[0][0] >= 3, "who did what is on record")
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="tidemill-demo-") as folder:
+        bug = Path(folder) / "bug"
+        environ = {name: value for name, value in os.environ.items() if name not in ("TELEGRAM_BOT_TOKEN", "DATABASE_URL")}
+        environ |= {
+            "AUTOMATIONS": "local.demo_automations",
+            "PYTHONPATH": str(ROOT),
+            "DEMO_BUG": str(bug),
+            "LEASE_SECONDS": str(LEASE),
+            "DRAIN_LINGER": "15",  # so that the retries are seen when they are due, and not at the next full minute
+        }
+        print("Starting Postgres and the functions ...", flush=True)
+        with Stack(environ, folder=Path(folder)) as stack:
+            demo = Demo(stack, bug)
+            forged(demo)
+            repeated(demo)
+            telegram_down(demo)
+            job = permanent(demo)
+            killed(demo)
+            operated(demo, job)
+            open_jobs = demo.rows("select count(*) from jobs where status <> 'done'")
+            demo.claim(open_jobs == [(0,)], "nothing was lost: every job is done")
+            demo.say(f"All {demo.claims} claims held.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
