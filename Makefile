@@ -36,7 +36,8 @@ check: .venv/test.stamp ## lint, types, import rules
 	.venv/bin/python -m pytest tests/unit/test_import_rules.py
 
 build: .venv-sam/stamp ## build for Lambda; then `.venv-sam/bin/sam deploy --guided`
-	@find functions layers sql \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
+	@find functions layers sql -name '*.pyc' -delete
+	@rm -rf layers/tidemill/python/*.egg-info
 	PATH="$(CURDIR)/.venv-sam/bin:$$PATH" sam build
 
 validate: .venv-sam/stamp ## what SAM says of template.yaml

@@ -1,7 +1,7 @@
 """What a claim costs, and what does not make it dearer: `python -m bench.claims [--finished N] [--churned N]`.
 
-One process claims batches of 100 and settles them with the next claim, as a drain does. Each setting is a line of its own in a
-fresh table of the same embedded Postgres, default durability; the ratio is to the first line of the same run.
+One process claims batches of 100 and settles them with the next claim, as a drain does. Each setting has a fresh database of
+the same embedded Postgres, default durability; the ratio is to the first line of the same run.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
-from local.postgres import Postgres
 from tidemill import migrations, queue
 from tidemill.db import Connection, Database, connect
 from tidemill.lines import Lines
+
+from local.postgres import Postgres
 
 ROOT = Path(__file__).parents[1]
 BATCH = 100
@@ -27,14 +28,17 @@ READY = 20_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--finished", type=int, default=1_000_000, help="finished rows (default 1000000)")
-    parser.add_argument("--churned", type=int, default=200_000, help="rows worked off under an open snapshot (default 200000)")
+    parser.add_argument("--churned", type=int, default=200_000, help="rows worked off under a snapshot (default 200000)")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tidemill-bench-") as folder, Postgres(Path(folder) / "data") as postgres:
         settings: list[tuple[str, Callable[[Connection, Database], object]]] = [
             (f"{READY} ready", lambda connection, database: None),
             (f"and {chosen.finished} finished", lambda connection, database: finish(connection, chosen.finished)),
             ("and 2,000 tenants with five each", lambda connection, database: spread(connection)),
-            (f"and {chosen.churned} churned under a snapshot", lambda connection, database: churn(postgres, database, chosen.churned)),
+            (
+                f"and {chosen.churned} churned under a snapshot",
+                lambda connection, database: churn(postgres, database, chosen.churned),
+            ),
         ]
         base = 0.0
         print(f"{'a claim of 100, with':38} {'p50 ms':>8} {'p95 ms':>8} {'ratio':>6}")
@@ -83,7 +87,8 @@ def claims(database: Database) -> list[float]:
 
 def insert(connection: Connection, count: int) -> None:
     connection.execute(
-        "insert into jobs (kind, payload) select 'work', jsonb_build_object('x', repeat('a', 180)) from generate_series(1, %s)",
+        "insert into jobs (kind, payload) "
+        "select 'work', jsonb_build_object('x', repeat('a', 180)) from generate_series(1, %s)",
         (count,),
     )
 

@@ -28,7 +28,7 @@ class Resolver:
         self._resources = document["Resources"]
         self._conditions = document.get("Conditions", {})
         self._values = {name: one.get("Default", "") for name, one in document.get("Parameters", {}).items()}
-        self._values |= {"AWS::StackName": STACK, "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+        self._values |= {"AWS::StackName": STACK, "AWS::Region": REGION, "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws"}
 
     def resolve(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -66,6 +66,8 @@ class Resolver:
                 return self.resolve(properties["FunctionName"])
             case "AWS::Serverless::LayerVersion":
                 return properties["ContentUri"]
+            case "AWS::SQS::Queue":
+                return ""  # there is none here
         return name
 
     def _holds(self, condition: Mapping[str, Any]) -> bool:

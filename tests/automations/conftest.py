@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 from tidemill import app
 from tidemill.app import App
+from tidemill.db import Connection
 from tidemill.model import Job
+
+from local.mail import MailProvider
+from tests.automations.invoicing import Shop
 
 EVENTS = Path(__file__).parents[2] / "events"
 SECRETS = {"SITE_WEBHOOK_SECRET": "site-test-secret", "TELEGRAM_WEBHOOK_SECRET": "telegram-test-secret"}
@@ -78,3 +82,13 @@ def machine(database_url: str, telegram: FakeTelegram) -> Iterator[App]:
     )
     yield loaded
     loaded.database.close()
+
+
+@pytest.fixture
+def shop(database_url: str, connection: Connection) -> Iterator[Shop]:
+    """A database with invoices, a mail provider, and the machine between them."""
+    provider = MailProvider()
+    found = Shop(database_url, connection, provider)
+    yield found
+    found.machine.database.close()
+    provider.close()

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from cfnlint.api import lint
+from tidemill.consume import MOST_RECEIVES
 from tidemill.migrations import migrate
+from tidemill.settlement import LONGEST_HIDDEN
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ["drain", "intake", "migrate", "replay", "schedule"]
+FUNCTIONS = ["consume", "drain", "intake", "migrate", "relay", "replay", "schedule"]
 
 Properties = dict[str, dict[str, Any]]
 
@@ -61,7 +63,7 @@ def test_each_function_states_what_becomes_of_a_failed_asynchronous_invocation(t
 def test_each_schedule_states_its_retries(translated: dict[str, Any]) -> None:
     """B83"""
     schedules = resources(translated, "AWS::Scheduler::Schedule")
-    assert len(schedules) == 2
+    assert len(schedules) == 3
     for one in schedules:
         assert one["ScheduleExpression"] == "rate(1 minute)"
         assert one["Target"]["RetryPolicy"] == {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
@@ -87,20 +89,65 @@ def test_no_permission_has_a_wildcard(translated: dict[str, Any]) -> None:
         assert "*" not in json.dumps([statement["Action"], statement["Resource"]])
 
 
-def test_only_the_intake_and_the_schedule_may_invoke_and_only_the_drain(template: dict[str, Any]) -> None:
-    drain = {"Fn::GetAtt": ["DrainFunction", "Arn"]}
-    invokers = {
-        name
+def test_a_function_may_invoke_only_what_it_is_told_to_wake(template: dict[str, Any]) -> None:
+    may_wake = {
+        (name, statement["Resource"]["Fn::GetAtt"][0])
         for name, resource in template["Resources"].items()
         for policy in resource.get("Properties", {}).get("Policies", [])
         for statement in policy["Statement"]
         if statement["Action"] == "lambda:InvokeFunction"
-        and (statement["Resource"] == drain or pytest.fail(f"{name} may invoke more than the drain"))
     }
-    assert invokers == {"IntakeFunction", "ScheduleFunction"}
-    for name in invokers:
-        variables = template["Resources"][name]["Properties"]["Environment"]["Variables"]
-        assert variables["DRAIN_FUNCTION"] == {"Ref": "DrainFunction"}
+    told = {
+        (name, variables[setting]["Ref"])
+        for name, resource in template["Resources"].items()
+        for variables in [resource.get("Properties", {}).get("Environment", {}).get("Variables", {})]
+        for setting in ("DRAIN_FUNCTION", "RELAY_FUNCTION")
+        if setting in variables
+    }
+    assert (
+        may_wake
+        == told
+        == {
+            ("IntakeFunction", "DrainFunction"),
+            ("ScheduleFunction", "DrainFunction"),
+            ("ReplayFunction", "DrainFunction"),
+            ("ReplayFunction", "DrainFunction"),
+            ("DrainFunction", "RelayFunction"),
+            ("ConsumeFunction", "RelayFunction"),
+        }
+    )
+
+
+def test_the_queue_hides_a_message_for_six_times_as_long_as_its_function_runs(translated: dict[str, Any]) -> None:
+    """B95"""
+    [mapping] = resources(translated, "AWS::Lambda::EventSourceMapping")
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["JobsQueue", "Arn"]}
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": {"Ref": "ConsumeConcurrency"}}
+    queue = translated["Resources"]["JobsQueue"]["Properties"]
+    consume = translated["Resources"][mapping["FunctionName"]["Ref"]]["Properties"]
+    assert queue["VisibilityTimeout"] >= 6 * consume["Timeout"]
+    assert LONGEST_HIDDEN + consume["Timeout"] < 12 * 3600  # what SQS allows from the receipt
+
+
+def test_a_message_that_nobody_could_run_is_kept_for_a_person(translated: dict[str, Any]) -> None:
+    queue, dead = (translated["Resources"][name]["Properties"] for name in ("JobsQueue", "JobsDeadLetterQueue"))
+    assert queue["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::GetAtt": ["JobsDeadLetterQueue", "Arn"]},
+        "maxReceiveCount": MOST_RECEIVES,
+    }
+    assert queue["MessageRetentionPeriod"] == dead["MessageRetentionPeriod"] == 14 * 86400
+
+
+def test_the_relay_may_send_only_to_targets(template: dict[str, Any]) -> None:
+    """Those of the stack, or those that a parameter names."""
+    [policy] = template["Resources"]["RelayFunction"]["Properties"]["Policies"]
+    granted = {
+        str(one["Resource"]) for one in policy["Statement"] if one["Action"] in ("sqs:SendMessage", "events:PutEvents")
+    }
+    assert len(granted) == 3
+    for resource in granted:
+        assert "JobsQueue" in resource or "event-bus/${AWS::StackName}" in resource
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -42,13 +42,14 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_our_template_has_the_five_functions_and_the_intakes_routes() -> None:
+def test_our_template_has_the_functions_and_the_intakes_routes() -> None:
     template = read(ROOT / "template.yaml")
-    assert [one.name for one in template.functions] == ["intake", "drain", "schedule", "replay", "migrate"]
+    names = [one.name for one in template.functions]
+    assert names == ["intake", "drain", "schedule", "relay", "consume", "replay", "migrate"]
     assert Route("POST", "/hooks/{source}", "intake") in template.routes
     assert Route("GET", "/events/{ticket}", "intake") in template.routes
     assert Route("GET", "/health", "intake") in template.routes
-    assert template.ticks == (Tick("drain", 60, "{}"), Tick("schedule", 60, "{}"))
+    assert template.ticks == (Tick("drain", 60, "{}"), Tick("schedule", 60, "{}"), Tick("relay", 60, "{}"))
 
 
 def test_our_functions_find_their_code() -> None:
@@ -76,7 +77,7 @@ def test_a_condition_that_does_not_hold_leaves_the_property_out(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        ("{Type: SQS}", "no SQS event"),
+        ("{Type: SNS}", "no SNS event"),
         ('{Type: ScheduleV2, Properties: {ScheduleExpression: "cron(0 9 * * ? *)"}}', "not 'cron"),
     ],
 )

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import psycopg
 import pytest
 from tidemill import queue
-from tidemill.context import Connections, Tools
-from tidemill.db import Connection, Database, Row, connect
+from tidemill.db import Connection, Database, connect
 from tidemill.handlers import Handler
 from tidemill.model import Job
-from tidemill.settings import Settings
-from tidemill.telemetry import Log
-from tidemill.worker import Parts, Worker
+from tidemill.worker import Worker
 
 from tests.queue.conftest import expire_leases, put
+from tests.queue.dying import Death, dying_parts, in_a_process
 from tests.queue.test_worker import row
 from tests.queue.workflows import history, pass_time, send
 
@@ -52,76 +47,15 @@ def flow(job: Job, ctx: Any) -> str:
     return str(receipt)
 
 
-class Death:
-    """Kills this process with SIGKILL before or after its n-th statement, on whichever connection."""
-
-    def __init__(self, when: str, number: int) -> None:
-        self._when = when
-        self._left = number
-
-    def begins(self) -> None:
-        self._left -= 1
-        self._strike("before")
-
-    def ended(self) -> None:
-        self._strike("after")
-
-    def _strike(self, when: str) -> None:
-        if self._left == 0 and when == self._when:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def dying_parts(url: str, death: Death) -> Parts:
-    class DyingCursor(psycopg.Cursor[Row]):
-        def execute(self, *given: Any, **named: Any) -> DyingCursor:
-            death.begins()
-            super().execute(*given, **named)
-            death.ended()
-            return self
-
-    class DyingDatabase(Database):
-        def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-            if name not in ("settle", "claim"):
-                return super().execute(name, parameters)
-            death.begins()
-            rows = super().execute(name, parameters)
-            death.ended()
-            return rows
-
-    def dying_connect(url: str) -> Connection:
-        connection = connect(url)
-        connection.cursor_factory = DyingCursor
-        return connection
-
-    settings = Settings({"DATABASE_URL": url})
-    tools = Tools(settings, Log(), {}, Connections(url, dying_connect))
-    return Parts(DyingDatabase(url), {"work": Handler("work", flow)}, tools, "child", 1, 60, 0, lambda *one: None)
-
-
 def live(url: str, death: Death) -> None:
     """The whole life of the workflow: a drain, a week, another drain, and so on."""
-    worker = Worker(dying_parts(url, death))
+    worker = Worker(dying_parts(url, death, Handler("work", flow)))
     with connect(url) as clock:
         for begun_to_wait in (False, True, True):
             worker.drain(120)
             if begun_to_wait:
                 send(clock, "set up", '{"by": "Ada"}')
             pass_time(clock)
-
-
-def in_a_process(work: Callable[[], None]) -> int:
-    """Run it in a process of its own; returns the signal that ended it, 0 for none."""
-    if (child := os.fork()) == 0:
-        status = 1
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

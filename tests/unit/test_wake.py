@@ -18,7 +18,12 @@ from tidemill.telemetry import Log
 from tidemill.wake import Wake, signed
 
 NOW = 1_800_000_000.0
-ENVIRON = {"AWS_REGION": "eu-south-1", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s3cr3t", "AWS_SESSION_TOKEN": "to/ken"}
+ENVIRON = {
+    "AWS_REGION": "eu-south-1",
+    "AWS_ACCESS_KEY_ID": "AKID",
+    "AWS_SECRET_ACCESS_KEY": "s3cr3t",
+    "AWS_SESSION_TOKEN": "to/ken",
+}
 
 
 class Lambda:

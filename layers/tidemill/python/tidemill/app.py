@@ -132,9 +132,7 @@ class App:
 
     @cached_property
     def operator(self) -> Operator:
-        return Operator(
-            self.database, self.handlers, self.sources, self.limits, self.settings, self.log, wake=self.wake
-        )
+        return Operator(self.database, self.handlers, self.sources, self.limits, self.settings, self.log, wake=self.wake)
 
 
 _TRACE = "_X_AMZN_TRACE_ID"  # which the Lambda runtime client sets anew for each invocation

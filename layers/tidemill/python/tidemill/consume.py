@@ -1,7 +1,7 @@
 """The consume function: jobs that a drain has sent out come back by a queue, and run here as they would in a drain.
 
-The queue only carries ids; the job in the database says what is true. A message is kept in the queue ("reported") as long as its
-job is out and not ended, whoever runs it; so what a message brings may be claimed by one worker only, or by nobody any more.
+The queue only carries ids; the job in the database says what is true. A message is kept in the queue ("reported") as long as
+its job is out and not ended, whoever runs it: its delivery may be a second one, and the job elsewhere or done already.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class ConsumeFunction:
         self._client: Any = None
 
     def handle(self, event: Mapping[str, Any], context: object) -> dict[str, Any]:
-        """Run the jobs that the messages of the event name; answers {"batchItemFailures": [{"itemIdentifier": id}]} with those
-        that are to come again. Raises psycopg.Error where the database is away: then all of them do."""
+        """Run the jobs that the messages of the event name; answers {"batchItemFailures": [{"itemIdentifier": id}]} with the
+        messages that are to come again. Raises psycopg.Error where the database is away: then all of them do."""
         messages = [message(record) for record in event.get("Records", ())]
         ids = sorted({one.job for one in messages if one.job is not None})
         reported = [one for one in messages if one.job is None]
@@ -148,8 +148,8 @@ class ConsumeFunction:
         return {"batchItemFailures": [{"itemIdentifier": one.id} for one in reported]}
 
     def _still_out(self, messages: Sequence[Message], ids: Sequence[int]) -> dict[int, float]:
-        """The jobs whose messages are to come again, each with the seconds until then, 0 where nothing is known. A job none of
-        whose messages would come again goes back to its line."""
+        """The jobs whose messages are to come again, each with the seconds until then, 0 where nothing is known. A job all of
+        whose messages have come for the last time goes back to its line."""
         receives: dict[int, int] = defaultdict(lambda: MOST_RECEIVES)
         for one in messages:
             if one.job is not None:
@@ -180,10 +180,8 @@ class ConsumeFunction:
 
 def message(record: Mapping[str, Any]) -> Message:
     """A record of an SQS event. Raises KeyError where it has no messageId, without which nothing could be reported."""
-    receives = str(record.get("attributes", {}).get("ApproximateReceiveCount", "1"))
-    return Message(
-        record["messageId"], record.get("receiptHandle", ""), int(receives) if receives.isdigit() else 1, _job(record.get("body"))
-    )
+    receives = int(record.get("attributes", {}).get("ApproximateReceiveCount", 1))
+    return Message(record["messageId"], record.get("receiptHandle", ""), receives, _job(record.get("body")))
 
 
 def _job(body: object) -> int | None:

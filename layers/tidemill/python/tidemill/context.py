@@ -138,9 +138,7 @@ class Context:
         result as it is stored. The idempotency key is the same on every attempt: the function may be called again where an
         attempt died in it, so hand the key to the provider. What the function raises is not recorded. Raises as `once` does,
         and PermanentError in an open transaction."""
-        return once.call_once(
-            self.connection, self._job, key, function, request=request, seconds=self.remaining()
-        )
+        return once.call_once(self.connection, self._job, key, function, request=request, seconds=self.remaining())
 
     def publish(self, topic: str, payload: Any, connection: Connection | None = None) -> int:
         """Write to the outbox, in the transaction that is open on `connection` (default: the handler's own); the relay sends

@@ -124,7 +124,7 @@ def check_numbers(handlers: dict[str, Handler], lease: float, function_timeout: 
     ]
     if faults:
         raise ConfigurationError(
-            f"handlers that could never start, since a job starts only if its timeout and {MARGIN:g} s fit into the function's"
+            f"handlers that could never start, since a job starts only if its timeout and {MARGIN:g} s fit into the"
             f" Lambda timeout: {'; '.join(faults)}"
         )
 

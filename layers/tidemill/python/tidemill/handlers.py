@@ -17,8 +17,8 @@ LONGEST_TIMEOUT = 900  # seconds a Lambda function may run at most
 
 @dataclass(frozen=True)
 class Handler:
-    """How jobs of a kind are run: `timeout` in seconds; `limit_name` '' means that they are under no limit; `via` "sqs" means
-    that a drain sends them out to a queue, None that it runs them."""
+    """How jobs of a kind are run: `timeout` in seconds; `limit_name` '' means that they are under no limit; `via` "sqs"
+    means that a drain sends them out to a queue, None that it runs them."""
 
     kind: str
     function: Function

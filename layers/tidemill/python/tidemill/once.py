@@ -2,7 +2,7 @@
 
 `once` is for effects in the database: the key is written in the same transaction as the effect. `call_once` is for effects
 outside, which no transaction covers: the key is written before and after, and what happens between is told apart by the
-provider, who gets the same idempotency key each time. Keys are kept for the retention of finished jobs, and are new after it.
+provider, who gets the same idempotency key each time. Keys are kept as long as finished jobs, and are new after that.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def once(connection: Connection, job_type: str, key: object, request: object = N
     """Open a transaction (or join the one that is open) in which the block acts if it is the first with this key.
 
     Of two at once the second waits for the first to end. Raises KeyReused where the key was used with another `request` (any
-    JSON; None is not compared), InProgress where a `call_once` of another job is at it, PermanentError that names the key where
-    the result is not JSON, ValueError for a key that is none.
+    JSON; None is not compared), InProgress where a `call_once` of another job is at it, PermanentError that names the key
+    where the result is not JSON, ValueError for a key that is none.
     """
     parameters = _parameters(job_type, key, request)
     with connection.transaction():
@@ -60,8 +60,8 @@ def call_once(
     """Call `function(idempotency_key)`, unless it was done under this key; returns its result as it is stored.
 
     The idempotency key is the same on every attempt. An attempt that died in between is followed by another of the same job
-    at once, by other jobs when its lease, or the `seconds` that it had left, are over: the function is then called again. What
-    it raises is raised, and not recorded. Raises as `once` does, and PermanentError in an open transaction, which would
+    at once, by other jobs when its lease, or the `seconds` that it had left, are over: the function is then called again.
+    What it raises is raised, and not recorded. Raises as `once` does, and PermanentError in an open transaction, which could
     undo the record of what has happened.
     """
     if connection.info.transaction_status != TransactionStatus.IDLE:

@@ -33,8 +33,8 @@ class Target(NamedTuple):
 
 
 def publish(connection: Connection, topic: str, payload: object, correlation_id: str | None = None) -> int:
-    """Write a row, in the transaction that is open on the connection if there is one; returns its id, which its receiver gets
-    too. Raises ValueError that names the field."""
+    """Write a row, in the transaction that is open on the connection if there is one; returns its id, which the receiver
+    gets too. Raises ValueError that names the field."""
     try:
         body = jsontext.dumps(payload)
     except ValueError as error:

@@ -91,7 +91,7 @@ def client(target: Target) -> Any:
 
 
 def _to_sqs(client: Any, target: Target, batch: list[Outgoing]) -> list[Verdict]:
-    """On a FIFO queue each row is a group of its own, since no order is promised, and its id says which message repeats one."""
+    """On a FIFO queue each row is a group of its own, since no order is promised, and its id tells repetitions."""
     fifo = target.address.endswith(".fifo")
     entries = [
         {

@@ -116,8 +116,8 @@ def abandon(database: Database, claim_ids: Sequence[int]) -> None:
 
 class Settlement(NamedTuple):
     """The end of one attempt. `status` is what the job becomes; `delay` seconds from now (None: run_at stays); `unused` 1
-    gives the attempt back; `limit_name` moves it to another limit; `unknown` marks that nobody knew its kind; `sent` True sends
-    it out through the outbox, False marks that it is out no more."""
+    gives the attempt back; `limit_name` moves it to another limit; `unknown` marks that nobody knew its kind; `sent` True
+    sends it out through the outbox, False marks that it is out no more."""
 
     id: int
     claim_id: int

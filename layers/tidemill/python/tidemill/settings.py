@@ -127,7 +127,7 @@ def _database_url(secret: Mapping[str, object], values: Mapping[str, str]) -> st
 
 
 def _passwords_in(value: str) -> Iterator[str]:
-    """The password in an address (all of one that cannot be read), and those of a connection string or a query: password=..."""
+    """The password in an address (all of one that cannot be read), and those of a connection string: password=..."""
     try:
         if "://" in value and (password := urlsplit(value).password):
             yield password

@@ -53,8 +53,8 @@ def unstartable(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> S
 
 
 def refused_by_a_drain(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
-    """As `unstartable`; and a job that runs from a queue is sent out. It stays in its line as one that is due in a day: should
-    its message be lost, it is sent again."""
+    """As `unstartable`; and a job that runs from a queue is sent out. It stays in its line as one that is due in a day:
+    should its message be lost, it is sent again."""
     if settlement := unstartable(job, handler, unknown_for_a_day):
         return settlement
     return give_back(job, OUT, sent=True) if handler and handler.via else None
@@ -67,8 +67,8 @@ def refused_from_a_queue(job: Job, handler: Handler | None, unknown_for_a_day: b
 
 
 def settlement_of_sent(job: Job, handler: Handler, outcome: Outcome) -> Settlement:
-    """How this outcome ends the attempt of a job that is out. What is tried again soon stays out, and its message comes again;
-    what waits for longer, or is no failure, goes back to its line."""
+    """How this outcome ends the attempt of a job that is out. What is tried again soon stays out, and its message comes
+    again; what waits for longer, or is no failure, goes back to its line."""
     settlement = settlement_of(job, handler, outcome)
     if settlement.status != "pending":
         return settlement

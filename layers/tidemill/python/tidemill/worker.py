@@ -34,8 +34,8 @@ MARGIN = 1.0  # seconds before the deadline that settling the last batch may tak
 class Parts:
     """What a worker is made of. `name` is the worker's, as it stands in the rows that it claims; `threads` run jobs at once;
     a claim holds for `lease` seconds, and is extended; an empty line is watched for `linger` seconds for a job that is due
-    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises; `refuse` and
-    `settle` say how a claimed job goes back that must not start here, and how an outcome ends an attempt."""
+    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises; `refuse`
+    says how a claimed job goes back that must not start here, `settle` how an outcome ends an attempt."""
 
     database: Database
     handlers: Mapping[str, Handler]
@@ -66,7 +66,8 @@ class Worker:
         request_id: str = "",
         claims: Claims | None = None,
     ) -> dict[str, int]:
-        """Work the line (or what `claims` brings) off for at most `seconds`; answers how often each thing became of an attempt.
+        """Work off what `claims` brings (default: the line) for at most `seconds`; answers how often each thing became of
+        an attempt.
 
         With a `hard` end no job starts whose timeout does not fit into the time left; without one, a job that has started
         takes the time it needs. Raises psycopg.OperationalError when the database stays away.
@@ -94,9 +95,7 @@ class Worker:
 class Drain:
     """One invocation's work."""
 
-    def __init__(
-        self, parts: Parts, claimer: Claims, seconds: float, hard: bool, log_stream: str, request_id: str
-    ) -> None:
+    def __init__(self, parts: Parts, claimer: Claims, seconds: float, hard: bool, log_stream: str, request_id: str) -> None:
         self._parts = parts
         self._claimer = claimer
         self._log = parts.tools.log
@@ -106,6 +105,7 @@ class Drain:
         self._report = Report()
         self._in_hand: dict[int, Work] = {}  # claimed and not settled
         self._suspects: list[Work] = []
+        self._alone: int | None = None  # the suspect that was started last
         self._done: list[tuple[int, int]] = []
         self._unsettled: list[Settlement] = []
         self._pauses: dict[str, float] = {}  # seconds that the other side asked for, by limit, not yet known to the others
@@ -179,7 +179,9 @@ class Drain:
     def _start_suspect(self) -> None:
         """Let a suspect run once nothing else is in hand: what ended before it is settled, and cannot be lost with it."""
         if self._suspects and len(self._in_hand) == len(self._suspects):
-            self._runners.put([self._suspects.pop()])
+            work = self._suspects.pop()
+            self._alone = work.job.id
+            self._runners.put([work])
 
     # Settling
 
@@ -258,8 +260,8 @@ class Drain:
         return self._runners.take_back() + suspects
 
     def _room(self) -> int:
-        if self._suspects:
-            return 0
+        if self._suspects or self._alone in self._in_hand:
+            return 0  # what is claimed beside a suspect would lose an attempt with it
         waiting = self._runners.waiting()
         return self._claimer.room(len(self._in_hand) - len(self._done) - waiting, waiting)
 

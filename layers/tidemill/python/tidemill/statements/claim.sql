@@ -36,7 +36,7 @@ with settled as (
         for update skip locked) y
       where entry.held = 0 or (
         entry.held <= (select count(*) from places p where p.limit_name = entry.limit_name collate "C"
-                         and p.holder = %(holder)s and p.locked_until > now() + interval '1 second')
+                         and p.holder = %(holder)s and p.locked_until > now() + make_interval(secs => %(lease)s / 4))
         and not exists (select from limits l where l.name = entry.limit_name collate "C" and l.paused_until > now()))
       limit entry.share) x
     limit %(size)s))

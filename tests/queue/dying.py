@@ -1,0 +1,87 @@
+"""Processes that kill themselves between two statements, of the worker or of a handler, begin and commit included."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tidemill.context import Connections, Tools
+from tidemill.db import Connection, Database, Row, connect
+from tidemill.handlers import Handler
+from tidemill.settings import Settings
+from tidemill.telemetry import Log
+from tidemill.worker import Parts
+
+
+class Death:
+    """Kills this process with SIGKILL before or after its n-th statement, on whichever connection."""
+
+    def __init__(self, when: str, number: int) -> None:
+        self._when = when
+        self._left = number
+
+    def begins(self) -> None:
+        self._left -= 1
+        self._strike("before")
+
+    def ended(self) -> None:
+        self._strike("after")
+
+    def connect(self, url: str) -> Connection:
+        """A connection that dies: each of its round trips is a step, those of begin and commit too."""
+        connection = connect(url)
+        wait = connection.wait
+
+        def dying_wait(*given: Any, **named: Any) -> Any:
+            self.begins()
+            result = wait(*given, **named)
+            self.ended()
+            return result
+
+        connection.wait = dying_wait  # type: ignore[method-assign]
+        return connection
+
+    def _strike(self, when: str) -> None:
+        if self._left == 0 and when == self._when:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingDatabase(Database):
+    """The statements of these names are steps."""
+
+    def __init__(self, url: str, death: Death, *names: str) -> None:
+        super().__init__(url)
+        self._death = death
+        self._names = names
+
+    def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        if name not in self._names:
+            return super().execute(name, parameters)
+        self._death.begins()
+        rows = super().execute(name, parameters)
+        self._death.ended()
+        return rows
+
+
+def dying_parts(url: str, death: Death, handler: Handler) -> Parts:
+    settings = Settings({"DATABASE_URL": url})
+    tools = Tools(settings, Log(), {}, Connections(url, death.connect))
+    database = DyingDatabase(url, death, "claim", "settle")
+    return Parts(database, {handler.kind: handler}, tools, "child", 1, 60, 0, lambda *one: None)
+
+
+def in_a_process(work: Callable[[], object]) -> int:
+    """Run it in a process of its own; returns the signal that ended it, 0 for none."""
+    if (child := os.fork()) == 0:
+        status = 1
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
