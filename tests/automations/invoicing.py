@@ -40,7 +40,14 @@ class Shop:
 
     def invoice(self, number: str, due: int = 14, **columns: Any) -> None:
         """An invoice that is due in so many days of UTC; `columns` go before what is usual."""
-        values = {"number": number, "customer": "Ada", "email": "ada@example.com", "amount": 120, "status": "open", **columns}
+        values = {
+            "number": number,
+            "customer": "Ada",
+            "email": "ada@example.com",
+            "amount": 120,
+            "status": "open",
+            **columns,
+        }
         names = ", ".join(values)
         places = ", ".join(f"%({name})s" for name in values)
         self.connection.execute(

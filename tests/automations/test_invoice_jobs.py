@@ -112,7 +112,9 @@ def test_a_full_provider_is_waited_for_without_using_an_attempt(shop: Shop) -> N
     shop.provider.fail(1, 429)
     shop.click("INV-0001")
     shop.drain()
-    assert shop.rows("select status, attempts, error_class from jobs where key = 'INV-0001'") == [("pending", 0, "RateLimited")]
+    assert shop.rows("select status, attempts, error_class from jobs where key = 'INV-0001'") == [
+        ("pending", 0, "RateLimited")
+    ]
     assert shop.rows("select paused_until > now() from limits where name = 'mail'") == [(True,)]
 
 
@@ -131,9 +133,7 @@ def test_the_key_of_a_reminder_is_the_day_it_was_due_to_run(shop: Shop, day: str
     """A slot that is run late, or again, makes no second reminder for its day."""
     shop.invoice("INV-0001", due=-1)
     for _ in range(2):
-        shop.connection.execute(
-            "insert into jobs (kind, slot) values ('invoice.overdue', %s)", [f"{day}T08:00:00+00:00"]
-        )
+        shop.connection.execute("insert into jobs (kind, slot) values ('invoice.overdue', %s)", [f"{day}T08:00:00+00:00"])
     shop.drain()
     assert shop.rows("select key from jobs where kind = 'invoice.remind'") == [(f"INV-0001:{day}",)]
     assert shop.sent() == ["Reminder: invoice INV-0001"]
@@ -150,7 +150,7 @@ def test_reminders_that_somebody_asks_for_by_hand_are_of_today(shop: Shop) -> No
 def test_an_invoice_paid_before_its_reminder_went_out_is_not_reminded_of(shop: Shop) -> None:
     shop.invoice("INV-0001", due=-1, status="paid")
     shop.connection.execute(
-        "insert into jobs (kind, payload) values ('invoice.remind', '{\"invoice\": \"INV-0001\", \"day\": \"2027-04-30\"}')"
+        'insert into jobs (kind, payload) values (\'invoice.remind\', \'{"invoice": "INV-0001", "day": "2027-04-30"}\')'
     )
     shop.drain()
     assert shop.rows("select status, last_error from jobs") == [("discarded", "invoice INV-0001 is paid")]

@@ -148,7 +148,7 @@ class ConsumeFunction:
         return {"batchItemFailures": [{"itemIdentifier": one.id} for one in reported]}
 
     def _still_out(self, messages: Sequence[Message], ids: Sequence[int]) -> dict[int, float]:
-        """The jobs whose messages are to come again, each with the seconds until then, 0 where nothing is known. A job all of
+        """The jobs whose messages are to come again, each with the seconds until then, 0 where it is not known. A job all of
         whose messages have come for the last time goes back to its line."""
         receives: dict[int, int] = defaultdict(lambda: MOST_RECEIVES)
         for one in messages:
