@@ -1,7 +1,7 @@
 # `make help` lists what there is. All of it needs Python 3.11 or newer, make, and a package index; nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test chaos check build validate lock clean
+.PHONY: help run demo test pooler chaos check build validate lock clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
@@ -23,7 +23,10 @@ demo: .venv/run.stamp ## watch it go wrong and come right again, in under two mi
 	@.venv/bin/python -m local.demo $(ARGS)
 
 test: .venv/test.stamp ## run the tests; ARGS="-k word" for some of them
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n auto $(ARGS)
+
+pooler: .venv/test.stamp ## run the queue's tests behind pgbouncer, which must be installed
+	@.venv/bin/python -m pytest -n auto --pooler tests/queue $(ARGS)
 
 SECONDS ?= 60
 SEED ?= 1

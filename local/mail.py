@@ -53,8 +53,8 @@ class MailProvider:
     takes `seconds`."""
 
     def __init__(self, say: Callable[[str], None] = lambda text: None, seconds: float = 0) -> None:
-        self._say = say
-        self._seconds = seconds
+        self.say = say
+        self.seconds = seconds
         self._lock = threading.Lock()
         self._faults: list[_Fault] = []
         self._mails: list[Mail] = []
@@ -124,7 +124,7 @@ class MailProvider:
         return answer
 
     def _take(self, key: str, correlation_id: str, mail: Any) -> Answer:
-        time.sleep(self._seconds)
+        time.sleep(self.seconds)
         if not key:
             return _error(400, "Idempotency-Key is missing")
         fault = self._next_fault(mail)
@@ -158,7 +158,7 @@ class MailProvider:
                 return _error(422, f"to: {to!r} is no mail address")
             self._mails.append(Mail(to, subject, text, key, correlation_id, time.time()))
             answer = self._answers[key] = Answer(202, {"id": len(self._mails)})
-        self._say(f"to {to}: {subject}")
+        self.say(f"to {to}: {subject}")
         return answer
 
 

@@ -75,6 +75,7 @@ def _introduce(stack: Stack) -> None:
         print(f"  database   DATABASE_URL='{stack.database_url}'")
     print(f"  functions  AWS_ENDPOINT_URL_LAMBDA={stack.lambda_url}")
     print("  Telegram   " + ("a stand-in, shown here" if stack.telegram else "the bot of TELEGRAM_BOT_TOKEN"))
+    print("  mail       " + (f"a stand-in, shown here and at {stack.mail.url}/messages" if stack.mail else "MAIL_API"))
     if "site" in stack.sources:
         print(f"Try it, in another terminal:\n\n  {_example(stack)}\n")
     print("Ctrl-C ends it; the data stay.", flush=True)

@@ -18,6 +18,7 @@ from tidemill.errors import ConfigurationError
 from local import development, gateway, lambda_api, needs, template, ticks
 from local.cloudformation import REGION
 from local.functions import Functions
+from local.mail import MailProvider
 from local.postgres import Postgres
 from local.telegram import Telegram
 
@@ -26,18 +27,18 @@ FOLDER = ROOT / ".tidemill"
 
 
 class Line(NamedTuple):
-    """A line of output: the name of a function, or `telegram` for a message that was sent."""
+    """A line of output: the name of a function, or `telegram` or `mail` for a message that was sent."""
 
     name: str
     text: str
 
 
 class Stack:
-    """Postgres, gateway, functions, schedules and a stand-in for Telegram, from `__enter__` to `__exit__`.
+    """Postgres, gateway, functions, schedules and stand-ins for Telegram and a mail provider, from `__enter__` to `__exit__`.
 
     `environ` holds settings, which all functions get; with DATABASE_URL no Postgres is started, with TELEGRAM_BOT_TOKEN no
-    stand-in. `folder` keeps the data and the secrets; port 0 takes a free one. `say` gets each line as it comes; `grace` is
-    how many seconds the running invocations have at the end.
+    Telegram, with MAIL_API no mail provider. `folder` keeps the data and the secrets; port 0 takes a free one. `say` gets
+    each line as it comes; `grace` is how many seconds the running invocations have at the end.
     """
 
     url: str
@@ -46,6 +47,7 @@ class Stack:
     sources: list[str]
     settings: dict[str, str]
     telegram: Telegram | None = None
+    mail: MailProvider | None = None
 
     def __init__(
         self,
@@ -112,6 +114,8 @@ class Stack:
         migrations.migrate(self.database_url, ROOT / "sql")
         if not self.settings.get("TELEGRAM_BOT_TOKEN"):
             self._start_telegram()
+        if not self.settings.get("MAIL_API"):
+            self._start_mail()
         api = self._exits.enter_context(lambda_api.serve(lambda name: self._functions[name]))
         self.lambda_url = api.url
         self.settings |= {
@@ -146,6 +150,11 @@ class Stack:
         self.settings["TELEGRAM_API"] = self.telegram.url
         self.settings["TELEGRAM_BOT_TOKEN"] = f"1:{secrets.token_hex(16)}"
         self.settings["TELEGRAM_ALERT_CHAT_ID"] = self.settings.get("TELEGRAM_ALERT_CHAT_ID") or "1"
+
+    def _start_mail(self) -> None:
+        self.mail = MailProvider(partial(self._say, "mail"))
+        self._exits.callback(self.mail.close)
+        self.settings |= {"MAIL_API": self.mail.url, "MAIL_API_KEY": secrets.token_hex(16)}
 
     def _say(self, name: str, text: str) -> None:
         line = Line(name, text)

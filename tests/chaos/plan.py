@@ -13,7 +13,7 @@ TICKERS = ("schedule0", "schedule1")
 OPERATOR = "operator"
 SLOTS = (*INTAKES, *DRAINS, *TICKERS, OPERATOR)
 
-DELIVERIES_A_SECOND = 8
+DELIVERIES_A_SECOND = 5
 MOST_DELIVERIES = 5_000
 SCHEDULES = 20
 LONGEST_DAYS = 6  # that a schedule is late when it is looked at
@@ -22,7 +22,7 @@ LATENESS = 4.5  # seconds at most that a worker's last word is late
 
 # What a delivery's jobs are, by how often. Those that kill or block a process are rare: each costs seconds.
 _KINDS = {
-    "ok": 30, "charge": 25, "limited": 14, "write": 10, "flaky": 10, "slow": 9, "permanent": 3, "discard": 2,
+    "ok": 30, "charge": 25, "limited": 14, "write": 10, "flaky": 10, "slow": 7, "permanent": 3, "discard": 2,
     "hang": 0.6, "killer": 0.6,
 }  # fmt: skip
 _FAULTS = {

@@ -27,7 +27,7 @@ from tests.chaos.sender import Sender
 from tests.chaos.slots import ROOT, Journal, Slot
 
 LEASE = 3  # seconds
-PEACE = 120.0  # seconds at most that all may take to end once nothing is disturbed
+PEACE = 300.0  # seconds at most that all may take to end once nothing is disturbed
 
 # Commits reach the operating system, so a server that is killed loses none; the disk's own failures are not in this test.
 _SERVER = {"fsync": "off", "full_page_writes": "off"}

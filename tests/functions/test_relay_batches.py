@@ -1,0 +1,66 @@
+"""How the relay packs rows: by number and by bytes."""
+
+from __future__ import annotations
+
+import pytest
+from tidemill import outlets
+from tidemill.db import Connection, Database
+from tidemill.outbox import Target
+from tidemill.outlets import LARGEST, Outgoing
+
+from tests.functions.relaying import QUEUE, Client, MakeRelay, publish, state
+
+
+def outgoing(number: int, size: int, char: str = "x") -> Outgoing:
+    """A row of so many bytes in all."""
+    empty = Outgoing(number, "t", "", {"id": "1"}, 1)
+    return empty._replace(body=char * ((size - empty.size()) // len(char.encode())))
+
+
+def test_a_row_is_as_large_as_sqs_counts_it() -> None:
+    """B93: bytes, not characters; names, types and values of attributes too."""
+    assert Outgoing(1, "t", "é", {"id": "12"}, 1).size() == 2 + len("id") + len("String") + len("12")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [
+        ([150_000] * 10, [6, 4]),
+        ([100] * 48, [10, 10, 10, 10, 8]),
+        ([LARGEST], [1]),
+        ([LARGEST // 2] * 2, [2]),
+        ([LARGEST // 2, LARGEST // 2 + 30], [1, 1]),
+        ([], []),
+    ],
+)
+@pytest.mark.parametrize("char", ["x", "é"])
+def test_batches_are_split_by_number_and_by_bytes(rows: list[int], sizes: list[int], char: str) -> None:
+    """B93: 10 rows of 150 kB, 48 rows, multibyte just under the limit."""
+    made = list(outlets.batches(Target("sqs", QUEUE), [outgoing(number, size, char) for number, size in enumerate(rows)]))
+    assert [len(batch) for batch in made] == sizes
+    assert all(sum(row.size() for row in batch) <= LARGEST for batch in made)
+    assert [row.id for batch in made for row in batch] == list(range(len(rows)))
+
+
+def test_a_row_over_the_limit_is_set_aside_and_the_rest_flow(
+    connection: Connection, make_relay: MakeRelay, told: list[str]
+) -> None:
+    """B93"""
+    ids = [publish(connection, payload) for payload in ("x" * (LARGEST - 100), 1, "x" * LARGEST, "é" * (LARGEST // 2), 2)]
+    client = Client()
+    assert make_relay(client).handle(None, None) == {"ok": True, "sent": 3, "retried": 0, "failed": 2}
+    assert [failed for _, failed, *_ in state(connection)] == [False, False, True, True, False]
+    assert {error for *_, error in state(connection) if error} == {f"over {LARGEST} bytes with its attributes"}
+    [text] = told
+    assert f"{ids[2]}, {ids[3]} was set aside: over {LARGEST} bytes" in text and "'orders'" in text
+
+
+def test_a_claim_takes_only_what_fits_into_memory(connection: Connection, database_url: str) -> None:
+    for _ in range(5):
+        publish(connection, "x" * 1000)
+    database = Database(database_url)
+    sizes = []
+    while rows := database.execute("outbox_claim", {"size": 10, "bytes": 2_500, "largest": 900_000, "lease": 60}):
+        sizes.append(len(rows))
+    assert sizes == [3, 2]
+    database.close()
