@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Stack:
-    """Postgres, gateway, functions, schedules and stand-ins for Telegram and a mail provider, from `__enter__` to `__exit__`.
+    """Postgres, gateway, functions, schedules, stand-ins for Telegram and a mail provider, from `__enter__` to `__exit__`.
 
     `environ` holds settings, which all functions get; with DATABASE_URL no Postgres is started, with TELEGRAM_BOT_TOKEN no
     Telegram, with MAIL_API no mail provider. `folder` keeps the data and the secrets; port 0 takes a free one. `say` gets
@@ -162,4 +162,3 @@ class Stack:
             self.lines.append(line)
             self._news.notify_all()
         self._say_line(line)
-

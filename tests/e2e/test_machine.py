@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import signal
 import time
@@ -62,6 +64,21 @@ def test_a_job_that_fails_for_good_reaches_a_person_and_the_operator(shop: Shop)
     assert "order.announce" in alert.text
     failed = shop.stack.invoke("replay", {"command": "failed", "kind": "order.announce"})
     assert [(one["id"], one["error_class"]) for one in failed["jobs"]] == [(job, "PermanentError")]
+
+
+def test_an_invoice_that_is_clicked_is_mailed_and_shown(shop: Shop) -> None:
+    shop.rows(
+        "insert into invoices (number, customer, email, amount, due_on)"
+        " values ('INV-1', 'Ada', 'ada@example.com', 120, current_date)"
+    )
+    body = b'{"type": "invoice.send", "invoice": "INV-1"}'
+    signature = hmac.new(shop.stack.settings["SITE_WEBHOOK_SECRET"].encode(), body, hashlib.sha256).hexdigest()
+    answer = requests.post(f"{shop.stack.url}/hooks/site", data=body, headers={"X-Signature": signature}, timeout=30)
+    assert (answer.status_code, answer.json()["jobs"]) == (202, 1)
+    wait_for_status(shop, shop.job(answer.json()["id"]), "done")
+    assert shop.stack.mail is not None
+    assert [mail.subject for mail in shop.stack.mail.mails] == ["Invoice INV-1"]
+    assert shop.stack.wait_for("Invoice INV-1", "mail").text == "to ada@example.com: Invoice INV-1"
 
 
 def test_a_worker_killed_in_the_middle_of_a_job_is_replaced_and_the_job_comes_back(shop: Shop) -> None:

@@ -1,76 +1,22 @@
-"""`make demo`: what goes wrong in the first month, told as it happens, each claim checked; exits with 1 if one fails."""
+"""The machine's story, with the orders of a shop: what is refused, repeated, retried, killed and repaired."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 import signal
-import sys
-import tempfile
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import psycopg
-
-from local.stack import ROOT, Stack
-
-LEASE = 4  # seconds; 60 unless told
+from local.demo.telling import LEASE, Demo
 
 
-class Demo:
-    def __init__(self, stack: Stack, bug: Path) -> None:
-        self.stack = stack
-        self.bug = bug
-        self.began = time.monotonic()
-        self.claims = 0
-
-    def say(self, text: str) -> None:
-        print(f"{time.monotonic() - self.began:6.1f} s  {text}", flush=True)
-
-    def claim(self, holds: bool, text: str) -> None:
-        self.claims += 1
-        self.say(f"  {'ok ' if holds else 'NOT TRUE:'} {text}")
-        if not holds:
-            raise SystemExit(f"the claim does not hold: {text}")
-
-    def post(self, body: dict[str, Any], delivery: str = "", secret: str | None = None) -> tuple[int, dict[str, Any]]:
-        """Post to the shop; signed with its secret unless another is given."""
-        data = json.dumps(body).encode()
-        key = self.stack.settings["SHOP_WEBHOOK_SECRET"] if secret is None else secret
-        headers = {"X-Signature": hmac.new(key.encode(), data, hashlib.sha256).hexdigest(), "X-Delivery-Id": delivery}
-        request = urllib.request.Request(f"{self.stack.url}/hooks/shop", data, {k: v for k, v in headers.items() if v})
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
-
-    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.stack.database_url, autocommit=True) as connection:
-            return connection.execute(query, values).fetchall()
-
-    def job_of(self, event: int) -> int:
-        return int(self.rows("select id from jobs where event_id = %s order by id", event)[0][0])
-
-    def status(self, job: int) -> tuple[str, int]:
-        return self.rows("select status, attempts from jobs where id = %s", job)[0]
-
-    def until(self, reached: Callable[[], bool], seconds: float = 40) -> bool:
-        ends = time.monotonic() + seconds
-        while not reached():
-            if time.monotonic() > ends:
-                return False
-            time.sleep(0.02)
-        return True
-
-    def operate(self, **command: Any) -> dict[str, Any]:
-        return dict(self.stack.invoke("replay", {**command, "by": "demo"}))
+def tell(demo: Demo) -> None:
+    forged(demo)
+    repeated(demo)
+    telegram_down(demo)
+    job = permanent(demo)
+    killed(demo)
+    operated(demo, job)
 
 
 def forged(demo: Demo) -> None:
@@ -163,33 +109,3 @@ def operated(demo: Demo, job: int) -> None:
     done = "select count(*) from jobs where event_id = %s and status = 'done'"
     demo.claim(demo.until(lambda: demo.rows(done, event) == [(2,)]), "which is done as well")
     demo.claim(demo.rows("select count(*) from operations where by = 'demo'")[0][0] >= 3, "who did what is on record")
-
-
-def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="tidemill-demo-") as folder:
-        bug = Path(folder) / "bug"
-        environ = {name: value for name, value in os.environ.items() if name not in ("TELEGRAM_BOT_TOKEN", "DATABASE_URL")}
-        environ |= {
-            "AUTOMATIONS": "local.demo_automations",
-            "PYTHONPATH": str(ROOT),
-            "DEMO_BUG": str(bug),
-            "LEASE_SECONDS": str(LEASE),
-            "DRAIN_LINGER": "15",  # so that the retries are seen when they are due, and not at the next full minute
-        }
-        print("Starting Postgres and the functions ...", flush=True)
-        with Stack(environ, folder=Path(folder)) as stack:
-            demo = Demo(stack, bug)
-            forged(demo)
-            repeated(demo)
-            telegram_down(demo)
-            job = permanent(demo)
-            killed(demo)
-            operated(demo, job)
-            open_jobs = demo.rows("select count(*) from jobs where status <> 'done'")
-            demo.claim(open_jobs == [(0,)], "nothing was lost: every job is done")
-            demo.say(f"All {demo.claims} claims held.")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
