@@ -15,7 +15,7 @@ def test_a_seed_has_one_plan() -> None:
 
 
 def test_a_short_run_has_every_kind_and_every_fault() -> None:
-    short = plan(7, 10)
+    short = plan(14, 10)
     assert {kind for delivery in short.deliveries for kind in delivery.kinds or ("none",)} == {
         "none", "ok", "charge", "limited", "write", "flaky", "slow", "permanent", "discard", "hang", "killer",
     }  # fmt: skip
