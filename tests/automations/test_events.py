@@ -7,6 +7,7 @@ import json
 import pytest
 from tidemill import custom_resource
 from tidemill.app import App
+from tidemill.db import Connection
 
 from tests.automations.conftest import EVENTS, sample
 
@@ -36,6 +37,14 @@ def test_what_is_in_a_wake_up_makes_no_difference(machine: App, name: str) -> No
     machine.intake.handle(sample("intake-http-api"), None)
     assert machine.drain.handle(sample(name), None)["done"] == 1
     assert isinstance(machine.tick.run(sample(name), None), dict)
+
+
+def test_a_job_that_comes_back_from_a_queue_is_run(machine: App, connection: Connection) -> None:
+    machine.intake.handle(sample("intake-http-api"), None)
+    connection.execute("update jobs set sent_at = now()")
+    assert machine.consume.handle(sample("consume"), None) == {"batchItemFailures": []}
+    assert connection.execute("select status from jobs").fetchall() == [("done",)]
+    assert machine.relay.handle(sample("schedule"), None)["ok"] is True
 
 
 def test_cloudformation_is_answered_where_it_asked(

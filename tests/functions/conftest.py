@@ -74,13 +74,27 @@ def make_queue(aws: str) -> Iterator[Callable[..., Queue]]:
         client.delete_queue(QueueUrl=url)
 
 
-@pytest.fixture
-def told() -> list[str]:
-    return []
+class Told:
+    """Stands in for the alerts."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.flushes = 0
+
+    def alert(self, text: str, key: str | None = None) -> None:
+        self.texts.append(text)
+
+    def flush(self) -> None:
+        self.flushes += 1
 
 
 @pytest.fixture
-def make_relay(database_url: str, told: list[str]) -> Iterator[MakeRelay]:
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def make_relay(database_url: str, told: Told) -> Iterator[MakeRelay]:
     databases: list[Database] = []
 
     def make(client: Any = None, address: str = QUEUE, topic: str = "orders") -> Relay:
@@ -88,7 +102,7 @@ def make_relay(database_url: str, told: list[str]) -> Iterator[MakeRelay]:
         target = outbox.target(address)
         assert target is not None
         make_client = outlets.client if client is None else lambda target: client
-        return Relay(databases[-1], {topic: target}, Log(), told.append, make_client)
+        return Relay(databases[-1], {topic: target}, Log(), told, make_client)  # type: ignore[arg-type]
 
     yield make
     for database in databases:

@@ -1,4 +1,4 @@
-"""What the tests of the consume function share: jobs that are out, the messages that bring them, and a queue that notes waits."""
+"""What the tests of the consume function share: jobs that are out, the messages that bring them, and a queue."""
 
 from __future__ import annotations
 

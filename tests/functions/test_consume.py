@@ -212,8 +212,8 @@ def test_where_the_queue_is_not_known_or_does_not_answer_messages_are_reported_a
     assert reported(function(database_url, failing(RateLimited(9)), queue=queue).handle(event(job), None)) == ["m0"]
     assert queue.requests == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert ["ConnectionError: away"] == [
-        line["reason"] for line in lines if line.get("message") == "messages could not be put off"
+    assert [line["reason"] for line in lines if line.get("message") == "messages could not be put off"] == [
+        "ConnectionError: away"
     ]
 
 

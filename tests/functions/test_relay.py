@@ -9,6 +9,7 @@ from botocore.exceptions import EndpointConnectionError
 from tidemill.db import Connection, connect
 from tidemill.relay import TELL_AT
 
+from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, RAN, SENT, Client, Context, MakeRelay, publish, refuse, state
 
 
@@ -72,15 +73,13 @@ def test_what_is_wrong_with_the_target_sets_no_row_aside(connection: Connection,
     assert len(client.batches) == 1
 
 
-def test_a_topic_without_a_target_is_set_aside_and_told(
-    connection: Connection, make_relay: MakeRelay, told: list[str]
-) -> None:
+def test_a_topic_without_a_target_is_set_aside_and_told(connection: Connection, make_relay: MakeRelay, told: Told) -> None:
     publish(connection, topic="nowhere")
     publish(connection)
     assert make_relay(Client()).handle(None, None) == {"ok": True, "sent": 1, "retried": 0, "failed": 1}
     [(_, failed, *_, error), _] = state(connection)
     assert (failed, error) == (True, "no target for the topic 'nowhere' in OUTBOX_TARGETS")
-    assert len(told) == 1 and "'nowhere'" in told[0]
+    assert len(told.texts) == 1 and "'nowhere'" in told.texts[0]
 
 
 def test_what_was_set_aside_is_sent_once_somebody_puts_it_back(connection: Connection, make_relay: MakeRelay) -> None:
@@ -90,14 +89,14 @@ def test_what_was_set_aside_is_sent_once_somebody_puts_it_back(connection: Conne
     assert make_relay(Client(), topic="new").handle(None, None)["sent"] == 1
 
 
-def test_a_target_that_stays_away_is_told_once(connection: Connection, make_relay: MakeRelay, told: list[str]) -> None:
+def test_a_target_that_stays_away_is_told_once(connection: Connection, make_relay: MakeRelay, told: Told) -> None:
     publish(connection)
     relay = make_relay(Client(refuse("AccessDenied", "1")))
     for attempt in range(1, TELL_AT + 3):
         connection.execute("update outbox set run_at = now()")
         relay.handle(None, None)
-        assert len(told) == (attempt >= TELL_AT)
-    assert "could not be sent 5 times" in told[0] and "AccessDenied" in told[0]
+        assert len(told.texts) == (attempt >= TELL_AT)
+    assert "could not be sent 5 times" in told.texts[0] and "AccessDenied" in told.texts[0]
 
 
 def test_an_error_is_kept_short_and_clean(connection: Connection, make_relay: MakeRelay) -> None:
@@ -138,6 +137,34 @@ def test_what_another_relay_is_at_is_left_to_it_until_its_lease_is_over(
 
     assert make_relay(Client(answer)).handle(None, None)["failed"] == 1
     assert state(connection) == [(True, False, 2, False, False, None)]  # accepted is accepted
+
+
+def test_what_was_accepted_from_a_relay_that_was_overtaken_stays_accepted(
+    connection: Connection, make_relay: MakeRelay
+) -> None:
+    publish(connection)
+    refused = {"Failed": [{"Id": "1", "SenderFault": True, "Code": "Late", "Message": ""}]}
+
+    def answer(entries: list[dict[str, Any]]) -> Any:
+        connection.execute("update outbox set locked_until = now() - interval '1 second'")
+        assert make_relay(Client(lambda entries: refused)).handle(None, None)["failed"] == 1
+        return {"Successful": [{"Id": "1"}]}
+
+    make_relay(Client(answer)).handle(None, None)
+    assert state(connection) == [(True, False, 2, False, False, "Late: ")]
+
+
+def test_what_an_earlier_attempt_got_accepted_is_not_set_aside_by_a_later_one(
+    connection: Connection, make_relay: MakeRelay
+) -> None:
+    publish(connection)
+
+    def answer(entries: list[dict[str, Any]]) -> Any:
+        connection.execute("update outbox set published_at = now()")  # as the relay says that was taken for dead
+        return {"Failed": [{"Id": "1", "SenderFault": True, "Code": "Late", "Message": ""}]}
+
+    make_relay(Client(answer)).handle(None, None)
+    assert [(published, failed) for published, failed, *_ in state(connection)] == [(True, False)]
 
 
 def test_a_relay_that_was_overtaken_puts_nothing_off(

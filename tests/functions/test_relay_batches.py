@@ -8,6 +8,7 @@ from tidemill.db import Connection, Database
 from tidemill.outbox import Target
 from tidemill.outlets import LARGEST, Outgoing
 
+from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, Client, MakeRelay, publish, state
 
 
@@ -43,7 +44,7 @@ def test_batches_are_split_by_number_and_by_bytes(rows: list[int], sizes: list[i
 
 
 def test_a_row_over_the_limit_is_set_aside_and_the_rest_flow(
-    connection: Connection, make_relay: MakeRelay, told: list[str]
+    connection: Connection, make_relay: MakeRelay, told: Told
 ) -> None:
     """B93"""
     ids = [publish(connection, payload) for payload in ("x" * (LARGEST - 100), 1, "x" * LARGEST, "é" * (LARGEST // 2), 2)]
@@ -51,8 +52,18 @@ def test_a_row_over_the_limit_is_set_aside_and_the_rest_flow(
     assert make_relay(client).handle(None, None) == {"ok": True, "sent": 3, "retried": 0, "failed": 2}
     assert [failed for _, failed, *_ in state(connection)] == [False, False, True, True, False]
     assert {error for *_, error in state(connection) if error} == {f"over {LARGEST} bytes with its attributes"}
-    [text] = told
+    [text] = told.texts
     assert f"{ids[2]}, {ids[3]} was set aside: over {LARGEST} bytes" in text and "'orders'" in text
+
+
+def test_the_attributes_that_the_relay_adds_count_too(connection: Connection, make_relay: MakeRelay) -> None:
+    """B93"""
+    row = Outgoing(1, "orders", "", {"id": "1", "topic": "orders", "correlation_id": "c-1"}, 1)
+    fits = LARGEST - row.size() - len('""')
+    for length in (fits, fits + 1):
+        publish(connection, "x" * length)
+    assert make_relay(Client()).handle(None, None) == {"ok": True, "sent": 1, "retried": 0, "failed": 1}
+    assert [failed for _, failed, *_ in state(connection)] == [False, True]
 
 
 def test_a_claim_takes_only_what_fits_into_memory(connection: Connection, database_url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tidemill.db import Connection, Database
 from tidemill.relay import Relay
 from tidemill.telemetry import Log
 
+from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, publish
 from tests.queue.dying import Death, DyingDatabase, in_a_process
 
@@ -25,19 +27,16 @@ class Provider:
         self._death = death
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> Any:  # noqa: N803
-        if self._death:
-            self._death.begins()
-        with self._path.open("a") as accepted:
-            accepted.write("".join(f"{one['MessageAttributes']['id']['StringValue']}\n" for one in Entries))
-        if self._death:
-            self._death.ended()
+        ids = "".join(f"{one['MessageAttributes']['id']['StringValue']}\n" for one in Entries)
+        with self._death.step() if self._death else nullcontext(), self._path.open("a") as accepted:
+            accepted.write(ids)
         return {"Successful": [{"Id": one["Id"]} for one in Entries]}
 
 
 def relay(database: Database, provider: Provider) -> Relay:
     target = outbox.target(QUEUE)
     assert target is not None
-    return Relay(database, {"orders": target}, Log(), lambda text: None, lambda target: provider)
+    return Relay(database, {"orders": target}, Log(), Told(), lambda target: provider)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from tidemill.context import Connections, Tools
@@ -16,18 +18,19 @@ from tidemill.worker import Parts
 
 
 class Death:
-    """Kills this process with SIGKILL before or after its n-th statement, on whichever connection."""
+    """Kills this process with SIGKILL before or after its n-th step, on whichever connection and in whichever thread."""
 
     def __init__(self, when: str, number: int) -> None:
         self._when = when
-        self._left = number
+        self._number = number
+        self._steps = itertools.count(1)
 
-    def begins(self) -> None:
-        self._left -= 1
-        self._strike("before")
-
-    def ended(self) -> None:
-        self._strike("after")
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        number = next(self._steps)
+        self._strike("before", number)
+        yield
+        self._strike("after", number)
 
     def connect(self, url: str) -> Connection:
         """A connection that dies: each of its round trips is a step, those of begin and commit too."""
@@ -35,16 +38,14 @@ class Death:
         wait = connection.wait
 
         def dying_wait(*given: Any, **named: Any) -> Any:
-            self.begins()
-            result = wait(*given, **named)
-            self.ended()
-            return result
+            with self.step():
+                return wait(*given, **named)
 
         connection.wait = dying_wait  # type: ignore[method-assign]
         return connection
 
-    def _strike(self, when: str) -> None:
-        if self._left == 0 and when == self._when:
+    def _strike(self, when: str, number: int) -> None:
+        if (when, number) == (self._when, self._number):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -59,10 +60,8 @@ class DyingDatabase(Database):
     def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         if name not in self._names:
             return super().execute(name, parameters)
-        self._death.begins()
-        rows = super().execute(name, parameters)
-        self._death.ended()
-        return rows
+        with self._death.step():
+            return super().execute(name, parameters)
 
 
 def dying_parts(url: str, death: Death, handler: Handler) -> Parts:

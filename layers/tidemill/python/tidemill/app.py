@@ -100,7 +100,7 @@ class App:
 
     @cached_property
     def relay(self) -> Relay:
-        return Relay(self.database, self.targets, self.log, self.alerts.alert)
+        return Relay(self.database, self.targets, self.log, self.alerts)
 
     def _check_numbers(self, via: str | None) -> None:
         run_here = {kind: one for kind, one in self.handlers.items() if one.via == via}

@@ -71,7 +71,7 @@ class Sent:
         self._database.execute("limit_pause", {"name": limit_name, "seconds": seconds})
 
     def next_due(self, now: float) -> float | None:
-        return None
+        return 0.0 if self._waiting else None
 
     def look_again(self) -> None:
         self._waiting = self._ids

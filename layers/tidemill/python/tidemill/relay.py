@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tidemill import jsontext, outlets
+from tidemill.alerts import Alerts
 from tidemill.db import Database, Row
 from tidemill.outbox import Target
 from tidemill.outlets import LARGEST, Clients, Outgoing, Verdict
@@ -37,13 +38,13 @@ class Relay:
         database: Database,
         targets: Mapping[str, Target],
         log: Log,
-        tell: Callable[[str], None],
+        alerts: Alerts,
         make_client: Clients = outlets.client,
     ) -> None:
         self._database = database
         self._targets = targets
         self._log = log
-        self._tell = tell
+        self._alerts = alerts
         self._make_client = make_client
         self._clients: dict[tuple[str, str | None, str | None], Any] = {}
 
@@ -54,6 +55,12 @@ class Relay:
         seconds = remaining() / 1000 if remaining else WITHOUT_DEADLINE
         # A short time is used too: the first claim is always made.
         ends_at = time.monotonic() + seconds - min(MARGIN, seconds / 2)
+        try:
+            return {"ok": True, **self._work(ends_at)}
+        finally:
+            self._alerts.flush()
+
+    def _work(self, ends_at: float) -> dict[str, int]:
         counts: Counter[str] = Counter()
         with ThreadPoolExecutor(THREADS, thread_name_prefix="relay") as pool:
             while True:
@@ -62,7 +69,7 @@ class Relay:
                 self._settle(verdicts)
                 counts.update(verdict.word for verdict in verdicts)
                 if not rows or time.monotonic() >= ends_at:
-                    return {"ok": True, **{word: counts[word] for word in ("sent", "retried", "failed")}}
+                    return {word: counts[word] for word in ("sent", "retried", "failed")}
 
     def _claim(self) -> list[Row]:
         return self._database.execute("outbox_claim", {"size": SIZE, "bytes": BYTES, "largest": LARGEST, "lease": LEASE})
@@ -120,7 +127,8 @@ class Relay:
         for (topic, word), verdicts in told.items():
             what = "was set aside" if word == "failed" else f"could not be sent {TELL_AT} times"
             ids = ", ".join(str(one.row.id) for one in verdicts[:10])
-            self._tell(f"outbox: of the topic {topic!r} what has the id {ids} {what}: {verdicts[0].error}")
+            text = f"outbox: of the topic {topic!r} what has the id {ids} {what}: {verdicts[0].error}"
+            self._alerts.alert(text, key=f"outbox {topic} {word}")
 
 
 def _outgoing(row: Row) -> Outgoing:

@@ -285,6 +285,7 @@ class Drain:
             if settlement := self._parts.refuse(job, handler, unknown_for_a_day):
                 self._unsettled.append(settlement)
                 self._report.ended(job, word(settlement), 0.0, settlement.error_class)
+                self._claimer.ended(1, now)
             else:
                 (self._suspects if is_suspect(job) else start).append(work)
         self._keep_one_suspect()

@@ -1,5 +1,4 @@
--- The limits of those of the jobs that may be claimed.
+-- The limits of those of the jobs that wait.
 select id, limit_name from jobs
-where id = any(%(ids)s::bigint[]) and finished_at is null and status = 'pending' and sent_at is not null
-  and run_at <= now() + interval '1 day'
+where id = any(%(ids)s::bigint[]) and finished_at is null and status = 'pending'
 order by id

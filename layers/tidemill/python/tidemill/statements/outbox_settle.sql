@@ -8,4 +8,4 @@ update outbox o set
   last_error = coalesce(s.error, o.last_error)
 from unnest(%(ids)s::bigint[], %(attempts)s::int[], %(words)s::text[], %(delays)s::float8[], %(errors)s::text[])
      as s (id, attempts, word, delay, error)
-where o.id = s.id and o.published_at is null and o.failed_at is null and (s.word = 'sent' or o.attempts = s.attempts)
+where o.id = s.id and o.published_at is null and (s.word = 'sent' or o.attempts = s.attempts)
