@@ -15,10 +15,11 @@ from typing import Any
 
 from tidemill.context import Connections, Tools
 from tidemill.db import Database, Row, connect
+from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
-from tidemill.worker import Parts, Worker
+from tidemill.worker import Worker
 
 
 class DyingDatabase(Database):

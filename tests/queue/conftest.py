@@ -9,12 +9,13 @@ import pytest
 from tidemill import queue
 from tidemill.context import Connections, Tools
 from tidemill.db import Connection, Database, connect
+from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.queue import Claim, Entries
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
-from tidemill.worker import Parts, Worker
+from tidemill.worker import Worker
 
 Told = list[tuple[int, str, str]]
 

@@ -16,6 +16,7 @@ from tidemill.context import Connections, Tools
 from tidemill.db import Database, connect
 from tidemill.drain import DrainFunction, Teller, check_numbers
 from tidemill.errors import ConfigurationError
+from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.intake import Intake
 from tidemill.operate import Operator
@@ -28,7 +29,7 @@ from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
 from tidemill.tick import Tick
 from tidemill.wake import Wake
-from tidemill.worker import Parts, Worker
+from tidemill.worker import Worker
 
 DEFAULT_LEASE = 60.0
 

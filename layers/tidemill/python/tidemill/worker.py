@@ -9,44 +9,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 import psycopg
 
-from tidemill import places, queue
+from tidemill import places
 from tidemill.attempt import attempt
 from tidemill.claimer import Claimer, Claims, is_suspect
-from tidemill.context import Context, Tools
-from tidemill.db import Database
-from tidemill.handlers import Handler
-from tidemill.model import Job, Limited, Outcome
-from tidemill.queue import Settlement, give_back
+from tidemill.context import Context
+from tidemill.hand import Hand, Parts
+from tidemill.model import Limited, Outcome
 from tidemill.report import Report
 from tidemill.runners import Ended, Runners, Work
-from tidemill.settlement import UNKNOWN, refused_by_a_drain, settlement_of, word
 
 TICK = 0.05  # seconds between looks at the runners
 MARGIN = 1.0  # seconds before the deadline that settling the last batch may take
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a worker is made of. `name` is the worker's, as it stands in the rows that it claims; `threads` run jobs at once;
-    a claim holds for `lease` seconds, and is extended; an empty line is watched for `linger` seconds for a job that is due
-    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises; `refuse`
-    says how a claimed job goes back that must not start here, `settle` how an outcome ends an attempt."""
-
-    database: Database
-    handlers: Mapping[str, Handler]
-    tools: Tools
-    name: str
-    threads: int
-    lease: float
-    linger: float
-    tell: Callable[[Job, str, str], None]
-    refuse: Callable[[Job, Handler | None, bool], Settlement | None] = refused_by_a_drain
-    settle: Callable[[Job, Handler, Outcome], Settlement] = settlement_of
 
 
 class Worker:
@@ -98,19 +74,14 @@ class Drain:
     def __init__(self, parts: Parts, claimer: Claims, seconds: float, hard: bool, log_stream: str, request_id: str) -> None:
         self._parts = parts
         self._claimer = claimer
-        self._log = parts.tools.log
         self._hard = hard
         self._ends_at = time.monotonic() + max(seconds - MARGIN, 0.0)
-        self._request = {"log_stream": log_stream or None, "request_id": request_id or None}
         self._report = Report()
-        self._in_hand: dict[int, Work] = {}  # claimed and not settled
+        self._hand = Hand(parts, claimer, self._report, log_stream, request_id)
         self._suspects: list[Work] = []
         self._alone: int | None = None  # the suspect that was started last
-        self._done: list[tuple[int, int]] = []
-        self._unsettled: list[Settlement] = []
         self._pauses: dict[str, float] = {}  # seconds that the other side asked for, by limit, not yet known to the others
         self._contexts: dict[int, Context] = {}
-        self._extended = time.monotonic()
         self._idle_since: float | None = None
         self._wake = threading.Event()
         self._runners = Runners(parts.threads, self._execute, self._may_start, self._wake.set)
@@ -136,15 +107,15 @@ class Drain:
         """One look at everything; True when the work is over."""
         self._wake.clear()
         now = time.monotonic()
-        self._extend_leases(now)
+        self._hand.extend(now)
         self._note_ended(self._runners.ended() + self._overdue(now), now)
         self._pause_limits()
         over = self._is_over(now)
-        self._give_back(self._runners.refused() + (self._take_all_back() if over else []))
-        self._settle()
+        self._hand.give_back(self._runners.refused() + (self._take_all_back() if over else []))
+        self._hand.settle()
         taken = self._claim(0 if over else self._room(), now)
         self._report.flush()
-        if self._in_hand:
+        if self._hand:
             self._idle_since = None
             if not taken:
                 self._start_suspect()
@@ -158,14 +129,14 @@ class Drain:
         ctx = Context(work.job, self._parts.tools, time.monotonic() + work.handler.timeout)
         self._contexts[work.job.id] = ctx
         try:
-            return attempt(work.job, work.handler, ctx, self._log, self._parts.tools.settings.redact)
+            return attempt(work.job, work.handler, ctx, self._parts.tools.log, self._parts.tools.settings.redact)
         finally:
             self._contexts.pop(work.job.id, None)
             ctx.close()
 
     def _may_start(self, work: Work) -> bool:
         now = time.monotonic()
-        if now - self._extended > self._parts.lease * 0.9:
+        if now - self._hand.extended > self._parts.lease * 0.9:
             return False  # the database thread was held up for so long that the job may be another worker's by now
         return now + (work.handler.timeout if self._hard else 0) <= self._ends_at
 
@@ -178,7 +149,7 @@ class Drain:
 
     def _start_suspect(self) -> None:
         """Let a suspect run once nothing else is in hand: what ended before it is settled, and cannot be lost with it."""
-        if self._suspects and len(self._in_hand) == len(self._suspects):
+        if self._suspects and len(self._hand) == len(self._suspects):
             work = self._suspects.pop()
             self._alone = work.job.id
             self._runners.put([work])
@@ -187,17 +158,10 @@ class Drain:
 
     def _note_ended(self, ended: list[Ended], now: float) -> None:
         self._claimer.ended(len(ended), now)
-        for work, outcome, seconds in ended:
-            if self._in_hand.get(work.job.id) is not work:
-                continue  # its lease was lost, which was said then
-            settlement = self._parts.settle(work.job, work.handler, outcome)
-            self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
-            if isinstance(outcome, Limited) and (name := work.job.limit_name):
-                self._pauses[name] = max(outcome.seconds, self._pauses.get(name, 0.0))
-            if settlement.status == "done" and settlement.result is None:
-                self._done.append((work.job.id, work.job.claim_id))  # settled together with the next claim
-            else:
-                self._unsettled.append(settlement)
+        for one in ended:
+            name = one.work.job.limit_name
+            if self._hand.end(one) and isinstance(one.outcome, Limited) and name:
+                self._pauses[name] = max(one.outcome.seconds, self._pauses.get(name, 0.0))
 
     def _pause_limits(self) -> None:
         # Apart from noting what ended: where the database is away the pause is tried again, and no outcome is lost with it.
@@ -206,47 +170,8 @@ class Drain:
             del self._pauses[name]
 
     def _pause(self, limit_name: str, seconds: float) -> None:
-        self._give_back(self._runners.take_back(lambda work: work.job.limit_name == limit_name))
+        self._hand.give_back(self._runners.take_back(lambda work: work.job.limit_name == limit_name))
         self._claimer.pause(limit_name, seconds)
-
-    def _give_back(self, unstarted: Iterable[Work]) -> None:
-        self._unsettled += [give_back(work.job) for work in unstarted]
-
-    def _settle(self) -> None:
-        if not self._unsettled:
-            return
-        settled = queue.settle(self._parts.database, self._unsettled, **self._request)
-        settlements, self._unsettled = self._unsettled, []
-        for settlement in settlements:
-            work = self._let_go(settlement.id)
-            if settlement.sent:
-                self._parts.tools.published.set()
-            if settlement.id not in settled:
-                self._say_lost(settlement.id)
-            elif settlement.status == "failed" and work is not None:
-                self._parts.tell(work.job, settlement.error_class or "", settlement.error or "")
-
-    def _let_go(self, job_id: int) -> Work | None:
-        work = self._in_hand.pop(job_id, None)
-        if work is not None and work.job.limit_name:
-            self._claimer.places.leave(work.job.limit_name)
-        return work
-
-    def _say_lost(self, job_id: int) -> None:
-        self._log.warning("lost lease: the job is no longer this worker's, and nothing of it was changed", job=job_id)
-
-    def _extend_leases(self, now: float) -> None:
-        if now - self._extended < self._parts.lease / 3:
-            return
-        for limit_name in self._claimer.places.renew():
-            self._log.warning("lost places: their lease ran out", limit=limit_name)
-        jobs = [work.job for work in self._in_hand.values()]
-        held = queue.extend(self._parts.database, jobs, lease=self._parts.lease, holder=self._claimer.places.holder)
-        self._extended = now
-        for job in jobs:
-            if job.id not in held:
-                self._let_go(job.id)
-                self._say_lost(job.id)
 
     # Claiming
 
@@ -260,41 +185,22 @@ class Drain:
         return self._runners.take_back() + suspects
 
     def _room(self) -> int:
-        if self._suspects or self._alone in self._in_hand:
+        if self._suspects or self._alone in self._hand:
             return 0  # what is claimed beside a suspect would lose an attempt with it
         waiting = self._runners.waiting()
-        return self._claimer.room(len(self._in_hand) - len(self._done) - waiting, waiting)
+        return self._claimer.room(self._hand.started_or_waiting - waiting, waiting)
 
     def _claim(self, size: int, now: float) -> int:
-        """Settle what is plainly done, claim up to `size` jobs and hand them to the runners; answers how many."""
-        if not size and not self._done:
-            return 0
-        idle = max(self._parts.threads - len(self._in_hand) + len(self._done), 0)
-        claim = self._claimer.claim(self._done, size, idle, now)
-        done, self._done = self._done, []
-        for job_id, _ in done:
-            self._let_go(job_id)
-        for job_id in claim.lost:
-            self._say_lost(job_id)
-        start: list[Work] = []
-        for job, (_, _, unknown_for_a_day) in zip(claim.jobs, claim.places, strict=True):
-            handler = self._parts.handlers.get(job.kind)
-            if job.limit_name:
-                self._claimer.places.use(job.limit_name)
-            work = self._in_hand[job.id] = Work(job, handler or UNKNOWN)
-            if settlement := self._parts.refuse(job, handler, unknown_for_a_day):
-                self._unsettled.append(settlement)
-                self._report.ended(job, word(settlement), 0.0, settlement.error_class)
-                self._claimer.ended(1, now)
-            else:
-                (self._suspects if is_suspect(job) else start).append(work)
+        """Claim up to `size` jobs and hand them to the runners; answers how many were claimed."""
+        taken, works = self._hand.claim(size, now)
+        self._suspects += [work for work in works if is_suspect(work.job)]
         self._keep_one_suspect()
-        self._runners.put(start)
-        return len(claim.jobs)
+        self._runners.put([work for work in works if not is_suspect(work.job)])
+        return taken
 
     def _keep_one_suspect(self) -> None:
         if len(self._suspects) > 1:
-            self._give_back(self._suspects[1:])
+            self._hand.give_back(self._suspects[1:])
             del self._suspects[1:]
             self._claimer.look_again()
 
@@ -302,7 +208,7 @@ class Drain:
 
     def _await_next(self, now: float) -> bool:
         """Nothing is in hand, and nothing was claimed. Sleep until a job is due, False if none is within the linger."""
-        if self._unsettled:
+        if self._hand.unsettled:
             return True
         if self._idle_since is None:
             self._idle_since = now
@@ -316,7 +222,7 @@ class Drain:
     def _wait_out(self, error: psycopg.OperationalError, trouble: int) -> None:
         """The database is away: wait, and try again as long as there is time; the jobs in hand go on meanwhile."""
         pause = min(0.1 * 2.0**trouble, 2.0)
-        self._log.warning("the database does not answer", error=type(error).__name__, again_in=pause)
+        self._parts.tools.log.warning("the database does not answer", error=type(error).__name__, again_in=pause)
         if time.monotonic() + pause >= self._ends_at + MARGIN / 2:
             raise error
         time.sleep(pause)

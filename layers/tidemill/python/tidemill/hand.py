@@ -1,0 +1,158 @@
+"""What a drain has in hand: the jobs that it has claimed and not yet settled.
+
+A job comes into hand by a claim and leaves it when its end is settled, or when its lease turns out to be lost. What could
+not be settled because the database was away stays, and is settled with the next look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from tidemill import queue
+from tidemill.claimer import Claims
+from tidemill.context import Tools
+from tidemill.db import Database
+from tidemill.handlers import Handler
+from tidemill.model import Job, Outcome
+from tidemill.queue import Settlement, give_back
+from tidemill.report import Report
+from tidemill.runners import Ended, Work
+from tidemill.settlement import UNKNOWN, refused_by_a_drain, settlement_of, word
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a worker is made of. `name` is the worker's, as it stands in the rows that it claims; `threads` run jobs at once;
+    a claim holds for `lease` seconds, and is extended; an empty line is watched for `linger` seconds for a job that is due
+    by then; `tell(job, error_class, error)` hears of each job that failed for good, and neither blocks nor raises; `refuse`
+    says how a claimed job goes back that must not start here, `settle` how an outcome ends an attempt."""
+
+    database: Database
+    handlers: Mapping[str, Handler]
+    tools: Tools
+    name: str
+    threads: int
+    lease: float
+    linger: float
+    tell: Callable[[Job, str, str], None]
+    refuse: Callable[[Job, Handler | None, bool], Settlement | None] = refused_by_a_drain
+    settle: Callable[[Job, Handler, Outcome], Settlement] = settlement_of
+
+
+class Hand:
+    """`report` hears of each attempt; `extended` is when the leases were last known to hold (monotonic seconds)."""
+
+    def __init__(self, parts: Parts, claimer: Claims, report: Report, log_stream: str, request_id: str) -> None:
+        self.extended = time.monotonic()
+        self._parts = parts
+        self._claimer = claimer
+        self._report = report
+        self._log = parts.tools.log
+        self._request = {"log_stream": log_stream or None, "request_id": request_id or None}
+        self._jobs: dict[int, Work] = {}
+        self._done: list[tuple[int, int]] = []  # plainly done: settled together with the next claim
+        self._unsettled: list[Settlement] = []  # ended in another way, by a statement of its own
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __contains__(self, job_id: object) -> bool:
+        return job_id in self._jobs
+
+    @property
+    def started_or_waiting(self) -> int:
+        """How many have not plainly ended."""
+        return len(self._jobs) - len(self._done)
+
+    @property
+    def unsettled(self) -> bool:
+        """Something waits for `settle`."""
+        return bool(self._unsettled)
+
+    def claim(self, size: int, now: float) -> tuple[int, list[Work]]:
+        """Settle what is plainly done and claim up to `size` jobs, in one round trip; answers how many were claimed, and
+        those that may start. Raises psycopg.OperationalError."""
+        if not size and not self._done:
+            return 0, []
+        idle = max(self._parts.threads - self.started_or_waiting, 0)
+        claim = self._claimer.claim(self._done, size, idle, now)
+        done, self._done = self._done, []
+        for job_id, _ in done:
+            self._let_go(job_id)
+        for job_id in claim.lost:
+            self._say_lost(job_id)
+        taken = [
+            self._take(job, unknown_for_a_day, now)
+            for job, (_, _, unknown_for_a_day) in zip(claim.jobs, claim.places, strict=True)
+        ]
+        return len(taken), [work for work in taken if work is not None]
+
+    def end(self, ended: Ended) -> bool:
+        """Note the end of an attempt; False where its lease was lost, which was said then."""
+        work, outcome, seconds = ended
+        if self._jobs.get(work.job.id) is not work:
+            return False
+        settlement = self._parts.settle(work.job, work.handler, outcome)
+        self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
+        if settlement.status == "done" and settlement.result is None:
+            self._done.append((work.job.id, work.job.claim_id))
+        else:
+            self._unsettled.append(settlement)
+        return True
+
+    def give_back(self, unstarted: Iterable[Work]) -> None:
+        """Note that these were not started; no attempt is used."""
+        self._unsettled += [give_back(work.job) for work in unstarted]
+
+    def settle(self) -> None:
+        """Settle what needs a statement of its own. Raises psycopg.OperationalError."""
+        if not self._unsettled:
+            return
+        settled = queue.settle(self._parts.database, self._unsettled, **self._request)
+        settlements, self._unsettled = self._unsettled, []
+        for settlement in settlements:
+            work = self._let_go(settlement.id)
+            if settlement.sent:
+                self._parts.tools.published.set()
+            if settlement.id not in settled:
+                self._say_lost(settlement.id)
+            elif settlement.status == "failed" and work is not None:
+                self._parts.tell(work.job, settlement.error_class or "", settlement.error or "")
+
+    def extend(self, now: float) -> None:
+        """Extend all leases when a third of their time is over; what is lost is let go. Raises psycopg.OperationalError."""
+        if now - self.extended < self._parts.lease / 3:
+            return
+        for limit_name in self._claimer.places.renew():
+            self._log.warning("lost places: their lease ran out", limit=limit_name)
+        jobs = [work.job for work in self._jobs.values()]
+        held = queue.extend(self._parts.database, jobs, lease=self._parts.lease, holder=self._claimer.places.holder)
+        self.extended = now
+        for job in jobs:
+            if job.id not in held:
+                self._let_go(job.id)
+                self._say_lost(job.id)
+
+    def _take(self, job: Job, unknown_for_a_day: bool, now: float) -> Work | None:
+        """Take a claimed job into hand; None where it must not start here."""
+        handler = self._parts.handlers.get(job.kind)
+        if job.limit_name:
+            self._claimer.places.use(job.limit_name)
+        work = self._jobs[job.id] = Work(job, handler or UNKNOWN)
+        if (settlement := self._parts.refuse(job, handler, unknown_for_a_day)) is None:
+            return work
+        self._unsettled.append(settlement)
+        self._report.ended(job, word(settlement), 0.0, settlement.error_class)
+        self._claimer.ended(1, now)
+        return None
+
+    def _let_go(self, job_id: int) -> Work | None:
+        work = self._jobs.pop(job_id, None)
+        if work is not None and work.job.limit_name:
+            self._claimer.places.leave(work.job.limit_name)
+        return work
+
+    def _say_lost(self, job_id: int) -> None:
+        self._log.warning("lost lease: the job is no longer this worker's, and nothing of it was changed", job=job_id)
