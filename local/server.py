@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +13,7 @@ from types import TracebackType
 _LARGEST_CHUNK_LINE = 1024
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """Answers come as one packet: buffered, and without waiting for an acknowledgement (88 ms a call otherwise)."""
 
     protocol_version = "HTTP/1.1"
@@ -25,9 +26,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.respond
         raise AttributeError(name)
 
+    @abstractmethod
     def respond(self) -> None:
         """Answer the request: `command` is its method."""
-        raise NotImplementedError
 
     def log_message(self, format: str, *arguments: object) -> None:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,6 +129,15 @@ def test_a_source_is_declared_by_the_module_that_makes_it() -> None:
     made = Source("declared-here", accept)
     assert made.module == __name__
     assert made in sources.declared.of([__name__])
+
+
+def test_two_sources_of_one_name_in_one_module_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "from tidemill import Source\nfrom tidemill.verify import secret_header\n"
+    (tmp_path / "twin_module.py").write_text(text + "Source('twin', secret_header('X', secret='S'))\n" * 2)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.load_modules(["twin_module"])
+    with pytest.raises(ConfigurationError, match="'twin' is declared twice: in twin_module and in twin_module"):
+        by_name(sources.declared.of(["twin_module"]))
 
 
 def test_a_source_made_by_a_preset_is_declared_by_the_module_that_calls_it(monkeypatch: pytest.MonkeyPatch) -> None:

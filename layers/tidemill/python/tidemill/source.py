@@ -39,13 +39,14 @@ class Source:
         if dedup_key is not None and not callable(dedup_key):
             raise ConfigurationError(f"source {name!r}: dedup_key must be a key, such as header(...) or json_path(...)")
         self.name = name
-        self.module = _declaring_module()
+        self.module, line = _declared_at()
         self.routes: list[Route] = []
         self.secrets: tuple[str, ...] = tuple(getattr(verify, "secrets", ()))
         self.secret_headers = frozenset(header.lower() for header in getattr(verify, "headers", ()))
         self._verify = verify
         self._dedup_key = dedup_key
-        declared.add((self.module, name), self.module, self)
+        # By its line, so that a reloaded module replaces its source, and a second one of the name does not do so in silence.
+        declared.add((self.module, name, line), self.module, self)
 
     def route(self, function: F) -> F:
         """Declare a function that takes an Event and yields its NewJobs and Signals. With several, each gets every event."""
@@ -118,9 +119,9 @@ def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[: 4 * jsontext.MAX_ERROR_BYTES]}"
 
 
-def _declaring_module() -> str:
-    """The module outside this library that is making a source, also by way of a preset."""
+def _declared_at() -> tuple[str, int]:
+    """The module outside this library that is making a source, also by way of a preset, and the line in it."""
     frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "tidemill":
         frame = frame.f_back
-    return str(frame.f_globals.get("__name__"))
+    return str(frame.f_globals.get("__name__")), frame.f_lineno
