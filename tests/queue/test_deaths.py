@@ -109,6 +109,21 @@ def test_suspects_that_wait_behind_a_killer_keep_their_attempts(
     assert rows == [(killer, 2), *((job_id, 1) for job_id in ids)]
 
 
+def test_a_suspect_starts_only_when_what_came_with_it_is_settled(
+    connection: Connection, worker: Callable[..., Worker]
+) -> None:
+    put(connection, kind="suspect", expiries=1)
+    put(connection, 3)
+    seen: list[object] = []
+
+    def suspect(job: object, ctx: object) -> None:
+        seen.extend(connection.execute("select distinct status from jobs where kind = 'work'").fetchall())
+
+    handlers = Handler("suspect", suspect), Handler("work", lambda job, ctx: time.sleep(0.3))
+    assert worker(*handlers).drain(120) == {"done": 4}
+    assert seen == [("done",)]
+
+
 def test_several_suspects_run_one_after_the_other(connection: Connection, worker: Callable[..., Worker]) -> None:
     put(connection, 6, expiries=1)
     running = 0

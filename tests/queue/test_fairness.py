@@ -142,3 +142,24 @@ def test_a_job_given_an_earlier_time_behind_the_watermark_is_found(connection: C
 
     counts = worker(Handler("work", handle), Handler("early", lambda job, ctx: None), threads=1).drain(120)
     assert counts == {"done": 201}
+
+
+def test_each_few_claims_another_priority_goes_first(connection: Connection, claimant: Callable[[], Claimant]) -> None:
+    """B47"""
+    put(connection, 200, priority=5)
+    low = set(put(connection, 200))
+    works = claimant()
+    served = [bool(low & {job.id for job in works.batch(10).jobs}) for _ in range(16)]
+    assert served.count(True) >= 1
+    assert served[0] is False
+
+
+def test_a_new_job_of_one_of_many_tenants_that_had_run_dry_is_asked_for() -> None:
+    """With more lines than are probed each time, those that ran dry are asked again only when there is news of them."""
+    lines = Lines()
+    lines.scanned([("", f"t{number}", 0, 10, number, -1.0, True) for number in range(100)], 0.0)
+    plan = lines.plan(200, {}, {}, 0.0)
+    lines.took(plan, Claim([], [], []), 200, 0.0)
+    assert lines.plan(200, {}, {}, 0.0).shares == {}
+    lines.news([("", "t7", 0, 20, 200, 200, -1.0, True)], 0.0)
+    assert list(lines.plan(200, {}, {}, 0.0).shares) == [("", "t7")]

@@ -194,6 +194,16 @@ def test_a_pause_that_the_database_did_not_take_loses_no_outcome(
     assert paused == (True,)
 
 
+def test_a_place_whose_lease_ran_out_is_not_revived_also_when_nobody_took_it(
+    connection: Connection, database: Database
+) -> None:
+    places.declare(database, {"mail": 1})
+    late = Places(database, 60)
+    late.take({"mail"}, 1)
+    expire_leases(connection)
+    assert (late.renew(), late.held()) == ({"mail"}, {})
+
+
 def test_a_worker_that_lost_its_places_claims_nothing_under_them(connection: Connection, worker: MakeWorker) -> None:
     """The claim asks the places table, not the worker's memory."""
     gauge = Gauge()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Connection, Database, alive, connect
 from tidemill.model import NewJob
 from tidemill.queue import Settlement, give_back
 
@@ -268,3 +269,29 @@ def test_other_languages_enqueue_with_a_plain_insert(connection: Connection, dat
     for _ in range(2):
         connection.execute("insert into jobs (kind, payload, key) values ('work', '{\"a\": 1}', 'k') on conflict do nothing")
     assert [job.payload for job in take(database).jobs] == [{"a": 1}]
+
+
+def test_a_claim_does_not_wait_for_a_row_that_somebody_holds(
+    connection: Connection, database: Database, database_url: str
+) -> None:
+    held, free = put(connection, 2)
+    with connect(database_url) as other, other.transaction():
+        other.execute("select from jobs where id = %s for update", (held,))
+        claimed: list[int] = []
+        thread = threading.Thread(target=lambda: claimed.extend(job.id for job in take(database).jobs))
+        thread.start()
+        thread.join(20)
+        waited = thread.is_alive()
+    thread.join()
+    assert (claimed, waited) == ([free], False)
+
+
+def test_a_connection_whose_server_has_hung_up_is_known_to_be_dead(database: Database, connection: Connection) -> None:
+    """B77"""
+    old = database.connection()
+    connection.execute("select pg_terminate_backend(%s)", (old.info.backend_pid,))
+    deadline = time.monotonic() + 10
+    while alive(old) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not alive(old)
+    assert database.connection() is not old and alive(database.connection())

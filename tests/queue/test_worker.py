@@ -296,6 +296,31 @@ def test_a_worker_that_lost_its_lease_changes_nothing_and_says_so(
     assert [line["job"] for line in lost] == [job_id]
 
 
+def test_a_worker_that_has_claimed_a_lost_job_again_does_not_take_the_old_end_for_the_new(
+    connection: Connection, worker: MakeWorker, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (job_id,) = put(connection)
+    again = threading.Event()
+    over = threading.Event()
+
+    def handle(job: Job, ctx: Any) -> None:
+        if job.attempt == 1:
+            expire_leases(connection)
+            queue.reap(database, {"work": 8})
+            make_due(connection)
+            assert again.wait(20)
+            over.set()
+            return
+        again.set()
+        assert over.wait(20)
+        time.sleep(0.2)
+
+    assert worker(Handler("work", handle), lease=1).drain(120) == {"done": 1}
+    assert row(connection, job_id, "status, attempts") == ("done", 2)
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [line["job"] for line in lines if line.get("message", "").startswith("lost lease")] == [job_id]
+
+
 def test_a_job_does_not_start_unless_its_timeout_fits_and_is_given_back_unused(
     connection: Connection, worker: MakeWorker
 ) -> None:

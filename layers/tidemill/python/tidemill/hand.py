@@ -137,6 +137,8 @@ class Hand:
 
     def _take(self, job: Job, unknown_for_a_day: bool, now: float) -> Work | None:
         """Take a claimed job into hand; None where it must not start here."""
+        if self._let_go(job.id):
+            self._say_lost(job.id)  # an attempt of ours whose lease ran out before we noticed; it may still be running
         handler = self._parts.handlers.get(job.kind)
         if job.limit_name:
             self._claimer.places.use(job.limit_name)

@@ -81,7 +81,7 @@ class Drain:
         self._suspects: list[Work] = []
         self._alone: int | None = None  # the suspect that was started last
         self._pauses: dict[str, float] = {}  # seconds that the other side asked for, by limit, not yet known to the others
-        self._contexts: dict[int, Context] = {}
+        self._contexts: dict[tuple[int, int], Context] = {}  # by job and claim
         self._idle_since: float | None = None
         self._wake = threading.Event()
         self._runners = Runners(parts.threads, self._execute, self._may_start, self._wake.set)
@@ -127,11 +127,11 @@ class Drain:
 
     def _execute(self, work: Work) -> Outcome:
         ctx = Context(work.job, self._parts.tools, time.monotonic() + work.handler.timeout)
-        self._contexts[work.job.id] = ctx
+        self._contexts[work.job.id, work.job.claim_id] = ctx
         try:
             return attempt(work.job, work.handler, ctx, self._parts.tools.log, self._parts.tools.settings.redact)
         finally:
-            self._contexts.pop(work.job.id, None)
+            self._contexts.pop((work.job.id, work.job.claim_id), None)
             ctx.close()
 
     def _may_start(self, work: Work) -> bool:
@@ -143,7 +143,7 @@ class Drain:
     def _overdue(self, now: float) -> list[Ended]:
         late = self._runners.overdue(now)
         for one in late:
-            if ctx := self._contexts.get(one.work.job.id):
+            if ctx := self._contexts.get((one.work.job.id, one.work.job.claim_id)):
                 threading.Thread(target=ctx.expire, daemon=True).start()
         return late
 
