@@ -296,6 +296,21 @@ def test_a_worker_that_lost_its_lease_changes_nothing_and_says_so(
     assert [line["job"] for line in lost] == [job_id]
 
 
+def test_a_lost_lease_is_noticed_while_the_job_still_runs(connection: Connection, worker: MakeWorker) -> None:
+    put(connection)
+    said = threading.Event()
+    noticed: list[bool] = []
+
+    def handle(job: Job, ctx: Any) -> None:
+        connection.execute("update jobs set claim_id = 7, locked_until = now() + interval '1 hour'")
+        noticed.append(said.wait(5))
+
+    drain = worker(Handler("work", handle), lease=1)
+    drain._parts.tools.log.warning = lambda message, **fields: said.set()  # type: ignore[method-assign]
+    assert drain.drain(120) == {}
+    assert noticed == [True]
+
+
 def test_a_worker_that_has_claimed_a_lost_job_again_does_not_take_the_old_end_for_the_new(
     connection: Connection, worker: MakeWorker, database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
