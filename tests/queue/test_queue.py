@@ -12,6 +12,7 @@ from tidemill.db import Connection, Database, alive, connect
 from tidemill.model import NewJob
 from tidemill.queue import Settlement, give_back
 
+from local.postgres import Postgres
 from tests.queue.conftest import expire_leases, make_due, put, status, take
 
 
@@ -286,8 +287,9 @@ def test_a_claim_does_not_wait_for_a_row_that_somebody_holds(
     assert (claimed, waited) == ([free], False)
 
 
-def test_a_connection_whose_server_has_hung_up_is_known_to_be_dead(database: Database, connection: Connection) -> None:
-    """B77"""
+def test_a_connection_whose_server_has_hung_up_is_known_to_be_dead(postgres: Postgres, connection: Connection) -> None:
+    """B77. On the server itself: a pooler keeps the client's connection when it loses the server's."""
+    database = Database(postgres.url(connection.info.dbname))
     old = database.connection()
     connection.execute("select pg_terminate_backend(%s)", (old.info.backend_pid,))
     deadline = time.monotonic() + 10
@@ -295,3 +297,4 @@ def test_a_connection_whose_server_has_hung_up_is_known_to_be_dead(database: Dat
         time.sleep(0.01)
     assert not alive(old)
     assert database.connection() is not old and alive(database.connection())
+    database.close()
