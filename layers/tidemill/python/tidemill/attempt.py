@@ -12,7 +12,7 @@ from tidemill.context import Context
 from tidemill.errors import ConfigurationError, InProgress, PermanentError, RateLimited
 from tidemill.handlers import Handler
 from tidemill.jsontext import error_text
-from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
+from tidemill.model import PLAINLY_DONE, Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
 from tidemill.retry import pause
 from tidemill.telemetry import Log
 
@@ -64,6 +64,8 @@ def result_json(value: object, job: Job, log: Log) -> str:
 
 
 def _outcome_of(value: object, job: Job, log: Log) -> Outcome:
+    if value is None:
+        return PLAINLY_DONE
     match value:
         case Snooze(seconds):
             if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
@@ -71,7 +73,7 @@ def _outcome_of(value: object, job: Job, log: Log) -> Outcome:
             return Snooze(min(max(float(seconds), 0.0), LONGEST_SNOOZE))
         case Discard(reason):
             return Discard(jsontext.clean(str(reason)))
-    return Done(value) if value is None else Done(result_json(value, job, log))
+    return Done(result_json(value, job, log))
 
 
 def _trace(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from tidemill.claimer import Claims
 from tidemill.context import Tools
 from tidemill.db import Database
 from tidemill.handlers import Handler
-from tidemill.model import Job, Outcome
+from tidemill.model import PLAINLY_DONE, Job, Outcome
 from tidemill.queue import Settlement, give_back
 from tidemill.report import Report
 from tidemill.runners import Ended, Work
@@ -94,12 +94,13 @@ class Hand:
         work, outcome, seconds = ended
         if self._jobs.get(work.job.id) is not work:
             return False
+        if outcome is PLAINLY_DONE:
+            self._report.ended(work.job, "done", seconds)
+            self._done.append((work.job.id, work.job.claim_id))
+            return True
         settlement = self._parts.settle(work.job, work.handler, outcome)
         self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
-        if settlement.status == "done" and settlement.result is None:
-            self._done.append((work.job.id, work.job.claim_id))
-        else:
-            self._unsettled.append(settlement)
+        self._unsettled.append(settlement)
         return True
 
     def give_back(self, unstarted: Iterable[Work]) -> None:

@@ -144,6 +144,9 @@ class Done:
     result: str | None = None
 
 
+PLAINLY_DONE = Done()  # the one that nearly all attempts end with, which is settled together with the next claim
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """The attempt failed; again after a backoff, or failed for good where attempts are used up."""

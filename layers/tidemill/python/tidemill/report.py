@@ -5,9 +5,9 @@ The line is put together by hand: a general logger would cost more than the clai
 
 from __future__ import annotations
 
-import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
+from json.encoder import encode_basestring_ascii as quoted
 
 from tidemill import telemetry
 from tidemill.model import Job
@@ -23,20 +23,20 @@ class Report:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._stamp = telemetry.now_text()
-        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
-        self._durations: dict[str, list[float]] = defaultdict(list)
-        self._seen: Counter[str] = Counter()
+        self._kinds: dict[str, _Kind] = {}
 
     def ended(self, job: Job, word: str, seconds: float, error_class: str | None = None) -> None:
         """`word` is done, retried, failed, snoozed, suspended, discarded, given back, unknown or relabelled."""
-        self._counts[job.kind][word] += 1
+        if (kind := self._kinds.get(job.kind)) is None:
+            kind = self._kinds[job.kind] = _Kind(job.kind)
         milliseconds = seconds * 1000
         self._lines.append(
             f'{{"level":"INFO","message":"job {word}","timestamp":"{self._stamp}","job":{job.id},'
-            f'"kind":{json.dumps(job.kind)},"attempt":{job.attempt},"ms":{milliseconds:.1f},'
-            f'"error_class":{json.dumps(error_class)},"correlation_id":{json.dumps(job.correlation_id or "")}}}'
+            f'"kind":{kind.quoted},"attempt":{job.attempt},"ms":{milliseconds:.1f},'
+            f'"error_class":{"null" if error_class is None else quoted(error_class)},'
+            f'"correlation_id":{quoted(job.correlation_id or "")}}}'
         )
-        self._sample(job.kind, milliseconds)
+        kind.add(word, milliseconds)
 
     def flush(self) -> None:
         """Write the lines collected so far."""
@@ -47,23 +47,35 @@ class Report:
 
     def finish(self) -> dict[str, int]:
         """Write what is left, and the metrics; answers the counts of all kinds together."""
-        for kind, counts in self._counts.items():
+        for name, kind in self._kinds.items():
             values: dict[str, tuple[float | list[float], str]] = {
-                metric: (counts[word], "Count") for word, metric in _METRICS.items() if counts[word]
+                metric: (kind.counts[word], "Count") for word, metric in _METRICS.items() if word in kind.counts
             }
             if values:
-                values["JobDuration"] = (self._durations[kind], "Milliseconds")
-                self._lines.append(telemetry.metrics(values, kind=kind))
+                values["JobDuration"] = (kind.durations, "Milliseconds")
+                self._lines.append(telemetry.metrics(values, kind=name))
         self.flush()
         total: Counter[str] = Counter()
-        for counts in self._counts.values():
-            total.update(counts)
+        for kind in self._kinds.values():
+            total.update(kind.counts)
         return dict(total)
 
-    def _sample(self, kind: str, milliseconds: float) -> None:
-        self._seen[kind] += 1
-        durations = self._durations[kind]
-        if len(durations) < DURATIONS:
-            durations.append(round(milliseconds, 1))
-        elif (place := random.randrange(self._seen[kind])) < DURATIONS:
-            durations[place] = round(milliseconds, 1)
+
+class _Kind:
+    """The counts of one kind, and a fair sample of its durations."""
+
+    __slots__ = ("counts", "durations", "quoted", "seen")
+
+    def __init__(self, name: str) -> None:
+        self.quoted = quoted(name)
+        self.counts: dict[str, int] = {}
+        self.durations: list[float] = []
+        self.seen = 0
+
+    def add(self, word: str, milliseconds: float) -> None:
+        self.counts[word] = self.counts.get(word, 0) + 1
+        self.seen += 1
+        if len(self.durations) < DURATIONS:
+            self.durations.append(round(milliseconds, 1))
+        elif (place := int(random.random() * self.seen)) < DURATIONS:
+            self.durations[place] = round(milliseconds, 1)

@@ -10,8 +10,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,14 +28,19 @@ def correlation_id() -> str:
     return _correlation_id.get()
 
 
-@contextmanager
-def correlated(value: str | None) -> Iterator[None]:
-    """Everything said inside carries this correlation id."""
-    token = _correlation_id.set(value or "")
-    try:
-        yield
-    finally:
-        _correlation_id.reset(token)
+class correlated:  # noqa: N801  a block, as in contextlib
+    """`with correlated(id):` everything said inside carries this correlation id."""
+
+    __slots__ = ("_token", "_value")
+
+    def __init__(self, value: str | None) -> None:
+        self._value = value or ""
+
+    def __enter__(self) -> None:
+        self._token = _correlation_id.set(self._value)
+
+    def __exit__(self, *error: object) -> None:
+        _correlation_id.reset(self._token)
 
 
 class Log:
@@ -68,12 +72,16 @@ class Log:
 
 
 def metrics(values: Mapping[str, tuple[float | list[float], str]], **dimensions: str) -> str:
-    """One line in CloudWatch's embedded metric format: `values` maps a name to (value or values, unit).
+    """One line in CloudWatch's embedded metric format: `values` maps a name to (value or values, unit). With several
+    dimensions each metric is also kept by the first one alone, and so on. Each value of a dimension is a metric of its own,
+    which is paid for: it must come from a bounded set.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
     """
     declared = [{"Name": name, "Unit": unit} for name, (_, unit) in values.items()]
-    directive = {"Namespace": NAMESPACE, "Dimensions": [list(dimensions)], "Metrics": declared}
+    names = list(dimensions)
+    sets = [names[: count + 1] for count in range(len(names))] or [[]]
+    directive = {"Namespace": NAMESPACE, "Dimensions": sets, "Metrics": declared}
     stamp = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": [directive]}
     return json.dumps({"_aws": stamp, **dimensions, **{name: value for name, (value, _) in values.items()}})
 
