@@ -159,7 +159,7 @@ def test_a_new_job_of_one_of_many_tenants_that_had_run_dry_is_asked_for() -> Non
     lines = Lines()
     lines.scanned([("", f"t{number}", 0, 10, number, -1.0, True) for number in range(100)], 0.0)
     plan = lines.plan(200, {}, {}, 0.0)
-    lines.took(plan, Claim([], [], []), 200, 0.0)
+    lines.took(plan, Claim([], []), 200, 0.0)
     assert lines.plan(200, {}, {}, 0.0).shares == {}
     lines.news([("", "t7", 0, 20, 200, 200, -1.0, True)], 0.0)
     assert list(lines.plan(200, {}, {}, 0.0).shares) == [("", "t7")]

@@ -25,7 +25,7 @@ def test_a_job_over_its_time_has_one_end_and_its_thread_takes_no_other() -> None
             release.wait(20)
         return Done()
 
-    runners = Runners(1, execute, lambda one: True, lambda: None)
+    runners = Runners(1, execute, lambda work, outcome, seconds: "", lambda one: True, lambda: None)
     runners.put([work(1, timeout=0.01)])
     deadline = time.monotonic() + 10
     late = []

@@ -20,7 +20,7 @@ from tidemill.places import Places
 from tidemill.queue import Claim, Entries
 
 LARGEST_BATCH = 500  # jobs in one claim
-LARGEST_STORE = 750  # jobs that wait for a runner
+LARGEST_STORE = 2 * LARGEST_BATCH  # jobs that wait for a runner: one batch is worked on while the next is claimed
 HORIZON = 0.1  # seconds of work to hold beyond what is running
 PLACES_EVERY = 0.25  # seconds between tries for places
 SCAN_EVERY = 1.0  # least seconds between loose scans; one that takes long is made less often
@@ -70,7 +70,7 @@ class Claimer:
         """How many jobs to claim, 0 while enough are waiting."""
         target = max(self._threads - running, 0) + int(min(self._rate * HORIZON, LARGEST_STORE))
         wanted = target - waiting
-        return min(wanted, LARGEST_BATCH) if wanted * 2 > target else 0
+        return min(wanted, LARGEST_BATCH) if wanted * 2 >= target else 0
 
     def claim(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim:
         """Settle `done`, and take up to `size` jobs where something is known to wait. Raises psycopg.OperationalError; then
@@ -82,7 +82,7 @@ class Claimer:
             self._look_around(idle_runners, now)
         plan = self._lines.plan(size, self.places.idle(), self.places.held(), now) if size else Plan(Entries(), {})
         if not done and not plan.shares:
-            return Claim([], [], [])
+            return Claim([], [])
         claim_id = queue.new_claim_id()
         try:
             claim = queue.claim(

@@ -65,7 +65,7 @@ class Sent:
         except psycopg.OperationalError:
             self._doubtful.append(claim_id)
             raise
-        return Claim([Job._make(row[:14]) for row in rows], [(0, 0, bool(row[14])) for row in rows], lost)
+        return Claim([queue.job_of(row) for row in rows], lost)
 
     def pause(self, limit_name: str, seconds: float) -> None:
         self._database.execute("limit_pause", {"name": limit_name, "seconds": seconds})

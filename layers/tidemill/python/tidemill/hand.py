@@ -37,7 +37,7 @@ class Parts:
     lease: float
     linger: float
     tell: Callable[[Job, str, str], None]
-    refuse: Callable[[Job, Handler | None, bool], Settlement | None] = refused_by_a_drain
+    refuse: Callable[[Job, Handler | None], Settlement | None] = refused_by_a_drain
     settle: Callable[[Job, Handler, Outcome], Settlement] = settlement_of
 
 
@@ -83,25 +83,26 @@ class Hand:
             self._let_go(job_id)
         for job_id in claim.lost:
             self._say_lost(job_id)
-        taken = [
-            self._take(job, unknown_for_a_day, now)
-            for job, (_, _, unknown_for_a_day) in zip(claim.jobs, claim.places, strict=True)
-        ]
+        taken = [self._take(job, now) for job in claim.jobs]
         return len(taken), [work for work in taken if work is not None]
 
     def end(self, ended: Ended) -> bool:
         """Note the end of an attempt; False where its lease was lost, which was said then."""
-        work, outcome, seconds = ended
-        if self._jobs.get(work.job.id) is not work:
+        work, outcome, seconds, line = ended
+        job = work.job
+        if self._jobs.get(job.id) is not work:
             return False
         if outcome is PLAINLY_DONE:
-            self._report.ended(work.job, "done", seconds)
-            self._done.append((work.job.id, work.job.claim_id))
+            self._report.ended(job, "done", seconds, line)
+            self._done.append((job.id, job.claim_id))
             return True
-        settlement = self._parts.settle(work.job, work.handler, outcome)
-        self._report.ended(work.job, word(settlement), seconds, settlement.error_class)
-        self._unsettled.append(settlement)
+        self._end(job, self._parts.settle(job, work.handler, outcome), seconds)
         return True
+
+    def line(self, work: Work, outcome: Outcome, seconds: float) -> str:
+        """What the log says of an attempt that plainly ended; called in the thread that ran it, since it is as dear as all
+        the rest that an end costs. '' for another, whose settlement is yet to be found."""
+        return self._report.line(work.job, "done", seconds) if outcome is PLAINLY_DONE else ""
 
     def give_back(self, unstarted: Iterable[Work]) -> None:
         """Note that these were not started; no attempt is used."""
@@ -136,7 +137,7 @@ class Hand:
                 self._let_go(job.id)
                 self._say_lost(job.id)
 
-    def _take(self, job: Job, unknown_for_a_day: bool, now: float) -> Work | None:
+    def _take(self, job: Job, now: float) -> Work | None:
         """Take a claimed job into hand; None where it must not start here."""
         if self._let_go(job.id):
             self._say_lost(job.id)  # an attempt of ours whose lease ran out before we noticed; it may still be running
@@ -144,12 +145,17 @@ class Hand:
         if job.limit_name:
             self._claimer.places.use(job.limit_name)
         work = self._jobs[job.id] = Work(job, handler or UNKNOWN)
-        if (settlement := self._parts.refuse(job, handler, unknown_for_a_day)) is None:
+        if (settlement := self._parts.refuse(job, handler)) is None:
             return work
-        self._unsettled.append(settlement)
-        self._report.ended(job, word(settlement), 0.0, settlement.error_class)
+        self._end(job, settlement, 0.0)
         self._claimer.ended(1, now)
         return None
+
+    def _end(self, job: Job, settlement: Settlement, seconds: float) -> None:
+        """Note an end that needs a statement of its own."""
+        became = word(settlement)
+        self._report.ended(job, became, seconds, self._report.line(job, became, seconds, settlement.error_class))
+        self._unsettled.append(settlement)
 
     def _let_go(self, job_id: int) -> Work | None:
         work = self._jobs.pop(job_id, None)

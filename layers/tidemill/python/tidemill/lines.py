@@ -126,12 +126,10 @@ class Lines:
         """Move the watermarks over what a claim took, and remember which lines ran dry."""
         last: dict[EntryKey, dict[int, tuple[int, int]]] = {}
         taken: dict[EntryKey, int] = {}
-        for job, (priority, run_at, _) in zip(claim.jobs, claim.places, strict=True):
+        for job in claim.jobs:  # of a line the last is the furthest
             key = (job.limit_name, job.tenant)
             taken[key] = taken.get(key, 0) + 1
-            marks = last.setdefault(key, {})
-            if (run_at, job.id) > marks.get(priority, (-1, -1)):
-                marks[priority] = (run_at, job.id)
+            last.setdefault(key, {})[job.priority] = (job.run_at_us, job.id)
         cut = len(claim.jobs) >= size
         for key, share in plan.shares.items():
             if entry := self._tenants.get(key):

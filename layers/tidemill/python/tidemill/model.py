@@ -40,11 +40,25 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that the sender wants at once (a handshake): nothing is stored."""
+    """An answer that the sender wants at once (a handshake): nothing is stored. `note` is for the operator: it is logged."""
 
     status: int
     content_type: str
     body: str
+    note: str = field(default="", compare=False)
+
+
+class Delivery(NamedTuple):
+    """A genuine request on its way to become an event: `headers` as they are stored, without secrets; `token` is new with
+    every delivery, and the secret part of its status address."""
+
+    token: str
+    source: str
+    dedup_key: str | None
+    headers: Mapping[str, str]
+    body: bytes
+    received_at: datetime
+    correlation_id: str
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,9 @@ class Job(NamedTuple):
     limit_name: str = ""
     expiries: int = 0
     claim_id: int = 0
+    priority: int = 0
+    run_at_us: int = 0  # microseconds since the epoch
+    unknown_for_a_day: bool | None = None
 
     @property
     def slot(self) -> datetime | None:

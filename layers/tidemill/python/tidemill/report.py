@@ -18,25 +18,28 @@ _METRICS = {"done": "JobsDone", "retried": "JobsRetried", "failed": "JobsFailed"
 
 
 class Report:
-    """Collects what became of attempts. `ended` is called for each, `flush` once a batch, `finish` at the end."""
+    """Collects what became of attempts. `ended` is called for each with its line, `flush` once a batch, `finish` at the end."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._stamp = telemetry.now_text()
         self._kinds: dict[str, _Kind] = {}
 
-    def ended(self, job: Job, word: str, seconds: float, error_class: str | None = None) -> None:
-        """`word` is done, retried, failed, snoozed, suspended, discarded, given back, unknown or relabelled."""
-        if (kind := self._kinds.get(job.kind)) is None:
-            kind = self._kinds[job.kind] = _Kind(job.kind)
-        milliseconds = seconds * 1000
-        self._lines.append(
+    def line(self, job: Job, word: str, seconds: float, error_class: str | None = None) -> str:
+        """What is said of an attempt. May be called in any thread."""
+        return (
             f'{{"level":"INFO","message":"job {word}","timestamp":"{self._stamp}","job":{job.id},'
-            f'"kind":{kind.quoted},"attempt":{job.attempt},"ms":{milliseconds:.1f},'
+            f'"kind":{quoted(job.kind)},"attempt":{job.attempt},"ms":{seconds * 1000:.1f},'
             f'"error_class":{"null" if error_class is None else quoted(error_class)},'
             f'"correlation_id":{quoted(job.correlation_id or "")}}}'
         )
-        kind.add(word, milliseconds)
+
+    def ended(self, job: Job, word: str, seconds: float, line: str) -> None:
+        """`word` is done, retried, failed, snoozed, suspended, discarded, given back, unknown or relabelled."""
+        if (kind := self._kinds.get(job.kind)) is None:
+            kind = self._kinds[job.kind] = _Kind()
+        self._lines.append(line)
+        kind.add(word, seconds * 1000)
 
     def flush(self) -> None:
         """Write the lines collected so far."""
@@ -64,10 +67,9 @@ class Report:
 class _Kind:
     """The counts of one kind, and a fair sample of its durations."""
 
-    __slots__ = ("counts", "durations", "quoted", "seen")
+    __slots__ = ("counts", "durations", "seen")
 
-    def __init__(self, name: str) -> None:
-        self.quoted = quoted(name)
+    def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.durations: list[float] = []
         self.seen = 0

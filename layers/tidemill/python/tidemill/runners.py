@@ -21,11 +21,13 @@ class Work(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An attempt that has ended: its outcome and how many seconds it took."""
+    """An attempt that has ended: its outcome, how many seconds it took, and what the log says of it, '' if that is yet to be
+    found."""
 
     work: Work
     outcome: Outcome
     seconds: float
+    line: str = ""
 
 
 class Run:
@@ -51,18 +53,21 @@ class _Seat:
 
 
 class Runners:
-    """`execute(work) -> Outcome` never raises; `may_start(work)` says whether there is still time; `notify` is called when
-    the runners have nothing left to start, or a job was refused its start."""
+    """`execute(work) -> Outcome` never raises; `line(work, outcome, seconds)` is what the log says of it; `may_start(work)`
+    says whether there is still time; `notify` is called when the runners have nothing left to start, or a job was refused its
+    start."""
 
     def __init__(
         self,
         size: int,
         execute: Callable[[Work], Outcome],
+        line: Callable[[Work, Outcome, float], str],
         may_start: Callable[[Work], bool],
         notify: Callable[[], None],
     ) -> None:
         self.size = size
         self._execute = execute
+        self._line = line
         self._may_start = may_start
         self._notify = notify
         self._waiting: deque[Work] = deque()
@@ -165,7 +170,8 @@ class Runners:
             outcome = self._execute(work)
             if not run.end():
                 return  # it was over its time: another thread has the seat
-            self._ended.append(Ended(work, outcome, time.monotonic() - started))
+            seconds = time.monotonic() - started
+            self._ended.append(Ended(work, outcome, seconds, self._line(work, outcome, seconds)))
             seat.run = None
 
 

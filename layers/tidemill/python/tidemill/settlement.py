@@ -39,11 +39,11 @@ def settlement_of(job: Job, handler: Handler, outcome: Outcome, backoff: Callabl
             return Settlement(job.id, job.claim_id, "discarded", error_class="Discarded", error=reason, unused=0)
 
 
-def unstartable(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+def unstartable(job: Job, handler: Handler | None) -> Settlement | None:
     """How a claimed job that must not be started here goes back: its kind is unknown to this code, or it stands in the
     line of another limit than its handler's (a plain insert, or a limit that was changed). None: it may start."""
     if handler is None:
-        if unknown_for_a_day:
+        if job.unknown_for_a_day:
             error = f"no handler for the kind {job.kind!r} in a day"
             return Settlement(job.id, job.claim_id, "failed", unused=1, error_class="UnknownKind", error=error, unknown=True)
         return give_back(job, UNKNOWN_WAIT, unknown=True)
@@ -52,17 +52,17 @@ def unstartable(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> S
     return None
 
 
-def refused_by_a_drain(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+def refused_by_a_drain(job: Job, handler: Handler | None) -> Settlement | None:
     """As `unstartable`; and a job that runs from a queue is sent out. It stays in its line as one that is due in a day:
     should its message be lost, it is sent again."""
-    if settlement := unstartable(job, handler, unknown_for_a_day):
+    if settlement := unstartable(job, handler):
         return settlement
     return give_back(job, OUT, sent=True) if handler and handler.via else None
 
 
-def refused_from_a_queue(job: Job, handler: Handler | None, unknown_for_a_day: bool) -> Settlement | None:
+def refused_from_a_queue(job: Job, handler: Handler | None) -> Settlement | None:
     """As `unstartable`; what cannot start is out no more."""
-    settlement = unstartable(job, handler, unknown_for_a_day)
+    settlement = unstartable(job, handler)
     return settlement and settlement._replace(sent=False)
 
 

@@ -6,6 +6,7 @@ A line is written by hand, since at the rate of a drain a general logger would c
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import Any
 
 from tidemill import jsontext
 
-NAMESPACE = "Tidemill"
+NAMESPACE = os.environ.get("METRICS_NAMESPACE") or "Tidemill"  # of this process: two stacks in one account are told apart
 SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")  # what a correlation id may be, matched in full
 
 _correlation_id: ContextVar[str] = ContextVar("correlation_id", default="")

@@ -84,7 +84,7 @@ class Drain:
         self._contexts: dict[tuple[int, int], Context] = {}  # by job and claim
         self._idle_since: float | None = None
         self._wake = threading.Event()
-        self._runners = Runners(parts.threads, self._execute, self._may_start, self._wake.set)
+        self._runners = Runners(parts.threads, self._execute, self._hand.line, self._may_start, self._wake.set)
 
     def run(self) -> dict[str, int]:
         trouble = 0
