@@ -29,6 +29,7 @@ class Resolver:
         self._conditions = document.get("Conditions", {})
         self._values = {name: one.get("Default", "") for name, one in document.get("Parameters", {}).items()}
         self._values |= {"AWS::StackName": STACK, "AWS::Region": REGION, "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws"}
+        self._values["WayOut"] = "none"  # there is no network here, whose endpoints would be others
 
     def resolve(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -43,6 +44,8 @@ class Resolver:
                 return self._ref(argument)
             case "Fn::GetAtt", [str() as resource, "Arn"]:
                 return arn(self._ref(resource))
+            case "Fn::GetAtt", [str(), str() as attribute] if attribute.startswith("Outputs."):
+                return ""  # of a nested stack: there is none here
             case "Fn::Sub", str():
                 return re.sub(r"\$\{([\w:]+)\}", lambda found: str(self._ref(found[1])), argument)
             case "Fn::If", [condition, then, otherwise]:
@@ -66,7 +69,7 @@ class Resolver:
                 return self.resolve(properties["FunctionName"])
             case "AWS::Serverless::LayerVersion":
                 return properties["ContentUri"]
-            case "AWS::SQS::Queue":
+            case "AWS::SQS::Queue" | "AWS::SecretsManager::Secret":
                 return ""  # there is none here
         return name
 
@@ -78,6 +81,12 @@ class Resolver:
                 return str(left) == str(right)
             case "Fn::Not":
                 return not self._holds(arguments[0])
+            case "Fn::And":
+                return all(map(self._holds, arguments))
+            case "Fn::Or":
+                return any(map(self._holds, arguments))
+            case "Condition":
+                return self._holds(self._conditions[arguments])
         raise ValueError(f"the local run cannot decide {condition}")
 
 
@@ -89,7 +98,7 @@ class Loader(yaml.SafeLoader):
 
 
 def _tag(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    name = suffix if suffix == "Ref" else f"Fn::{suffix}"
+    name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
     if isinstance(node, yaml.SequenceNode):
         return {name: loader.construct_sequence(node, deep=True)}
     if isinstance(node, yaml.MappingNode):

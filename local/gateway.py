@@ -10,7 +10,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
@@ -39,8 +39,12 @@ class HttpRequest(NamedTuple):
     source_ip: str
 
 
-def serve(port: int, routes: tuple[Route, ...], functions: Functions) -> Server:
-    """Serve the routes. Raises OSError where the port is taken."""
+Page = Callable[[HttpRequest, int], Answer]
+
+
+def serve(port: int, routes: tuple[Route, ...], functions: Functions, pages: Mapping[str, Page] | None = None) -> Server:
+    """Serve the routes, and `pages`, by their path, which are no part of the API: each is called with the request and the
+    port. Raises OSError where the port is taken."""
 
     class Gateway(Handler):
         def respond(self) -> None:
@@ -56,11 +60,13 @@ def serve(port: int, routes: tuple[Route, ...], functions: Functions) -> Server:
 
         def response(self, body: bytes) -> Answer:
             path, _, query = self.path.partition("?")
+            request = HttpRequest(self.command, path, query, self.headers.items(), body, self.client_address[0])
+            if (page := (pages or {}).get(path)) is not None:
+                return page(request, self.connection.getsockname()[1])
             found = match(routes, self.command, path)
             if found is None:
                 return _message(404, "Not Found")
             route, parameters = found
-            request = HttpRequest(self.command, path, query, self.headers.items(), body, self.client_address[0])
             event = make_event(route, parameters, request)
             answer = functions[route.function].invoke(json.dumps(event).encode(), INTEGRATION_SECONDS)
             if answer is None:

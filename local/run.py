@@ -73,6 +73,7 @@ def _introduce(stack: Stack) -> None:
         print("  database   the one of DATABASE_URL")
     else:
         print(f"  database   DATABASE_URL='{stack.database_url}'")
+    print(f"  console    {stack.url}/console")
     print(f"  functions  AWS_ENDPOINT_URL_LAMBDA={stack.lambda_url}")
     print("  Telegram   " + ("a stand-in, shown here" if stack.telegram else "the bot of TELEGRAM_BOT_TOKEN"))
     print("  mail       " + (f"a stand-in, shown here and at {stack.mail.url}/messages" if stack.mail else "MAIL_API"))

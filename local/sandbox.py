@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -40,10 +40,16 @@ class _Invocation(NamedTuple):
 
 
 class Sandbox:
-    """Starts its process at once. `say(line)` gets each line that it writes, `ended()` is called when it is gone."""
+    """Starts its process at once, with the interpreter and options `python`. `say(line)` gets each line that it writes,
+    `ended()` is called when it is gone."""
 
     def __init__(
-        self, function: Function, environment: Mapping[str, str], say: Callable[[str], None], ended: Callable[[], None]
+        self,
+        function: Function,
+        environment: Mapping[str, str],
+        say: Callable[[str], None],
+        ended: Callable[[], None],
+        python: Sequence[str] = (sys.executable,),
     ) -> None:
         self._function = function
         self._say = say
@@ -58,7 +64,7 @@ class Sandbox:
         self._server = Server(_runtime_api(self))
         stream = f"{time.strftime('%Y/%m/%d', time.gmtime())}/[$LATEST]{uuid.uuid4().hex}"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "awslambdaric", function.handler],
+            [*python, "-m", "awslambdaric", function.handler],
             cwd=function.folder,
             env={**environment, **self._own_environment(stream)},
             stdin=subprocess.DEVNULL,

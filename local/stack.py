@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from tidemill import migrations
 from tidemill.errors import ConfigurationError
 
-from local import development, gateway, lambda_api, needs, template, ticks
+from local import development, gateway, lambda_api, needs, queues, template, ticks
 from local.cloudformation import REGION
 from local.functions import Functions
 from local.mail import MailProvider
+from local.page import CONSOLE, ConsolePage
 from local.postgres import Postgres
 from local.telegram import Telegram
 
@@ -37,8 +38,9 @@ class Stack:
     """Postgres, gateway, functions, schedules, stand-ins for Telegram and a mail provider, from `__enter__` to `__exit__`.
 
     `environ` holds settings, which all functions get; with DATABASE_URL no Postgres is started, with TELEGRAM_BOT_TOKEN no
-    Telegram, with MAIL_API no mail provider. `folder` keeps the data and the secrets; port 0 takes a free one. `say` gets
-    each line as it comes; `grace` is how many seconds the running invocations have at the end.
+    Telegram, with MAIL_API no mail provider; with PARKING_QUEUE_URL and JOBS_QUEUE_URL these queues are used. `folder` keeps
+    the data and the secrets; port 0 takes a free one. `say` gets each line as it comes; `grace` is how many seconds the
+    running invocations have at the end.
     """
 
     url: str
@@ -129,11 +131,16 @@ class Stack:
         }
         self._functions = Functions(self._template.functions, self.settings, self._say)
         self._exits.callback(self._functions.close, self._grace)
-        server = gateway.serve(self._port, self._template.routes, self._functions)
+        pages = {CONSOLE: ConsolePage(self._functions).answer}
+        server = gateway.serve(self._port, self._template.routes, self._functions, pages)
         self._exits.enter_context(server)
         self.url = server.url
         for tick in self._template.ticks:
             ticks.start(tick, self._functions[tick.function].invoke_later, self._ending)
+        for setting, function in queues.FUNCTIONS.items():
+            if url := self.settings.get(setting):
+                thread = queues.start(url, partial(self._functions.invoke, function), self._ending)
+                self._exits.callback(thread.join)
 
     def _start_postgres(self) -> str:
         self._folder.mkdir(parents=True, exist_ok=True)

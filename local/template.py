@@ -70,7 +70,9 @@ def read(path: Path) -> Template:
         if resource["Type"] == "AWS::Serverless::Function"
     }
     functions, routes, ticks = [], [], []
-    for properties in map(resolver.resolve, merged.values()):
+    for written in merged.values():
+        # There are neither permissions nor networks here.
+        properties = resolver.resolve({name: one for name, one in written.items() if name not in ("Role", "VpcConfig")})
         one = _function(path.parent, properties)
         functions.append(one)
         for event in properties.get("Events", {}).values():
@@ -79,7 +81,7 @@ def read(path: Path) -> Template:
                 routes.append(Route(how["Method"].upper(), how["Path"], one.name))
             elif event["Type"] == "ScheduleV2":
                 ticks.append(Tick(one.name, _period(how["ScheduleExpression"]), how.get("Input", "{}")))
-            elif event["Type"] != "SQS":  # there is no queue here: jobs that are sent to one stay in the outbox
+            else:
                 raise ValueError(f"{path.name}: the local run has no {event['Type']} event ({one.name})")
     return Template(tuple(functions), tuple(routes), tuple(ticks))
 

@@ -19,7 +19,10 @@ from tidemill import migrations
 from tidemill.db import Connection, connect
 
 from local.postgres import FAST, Postgres
+from tests.canary import watching
 from tests.pooler import Pooler
+
+nothing_leaks, planted = watching.nothing_leaks, watching.planted
 
 ROOT = Path(__file__).parents[1]
 _numbers = itertools.count(1)

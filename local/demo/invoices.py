@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -60,15 +58,9 @@ def provider_down(demo: Demo, provider: MailProvider) -> None:
 def killed(demo: Demo, provider: MailProvider) -> None:
     demo.say("A worker is killed after the provider took the mail, and before it could take a note of that.")
     victims: list[int] = []
-
-    def kill() -> None:
-        for process in demo.stack.processes("drain"):
-            victims.append(process)
-            os.kill(process, signal.SIGKILL)
-
     invoice(demo, "INV-0004")
     before = len(provider.statuses)
-    provider.lose(1, meanwhile=kill)
+    provider.lose(1, meanwhile=lambda: victims.extend(demo.kill_drains()))
     click(demo, "INV-0004")
     lost = demo.until(lambda: LOST in provider.statuses)
     demo.claim(lost, f"killed {victims}; the mail is out, and its job still leased to the dead")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 
 from local.demo.telling import LEASE, Demo
@@ -79,9 +77,7 @@ def killed(demo: Demo) -> None:
     _, answer = demo.post({"kind": "order.pack", "number": 5}, "delivery-5")
     job = demo.job_of(answer["id"])
     demo.stack.wait_for('"message": "packing"', "drain")
-    victims = demo.stack.processes("drain")
-    for process in victims:
-        os.kill(process, signal.SIGKILL)
+    victims = demo.kill_drains()
     demo.claim(demo.status(job) == ("running", 1), f"killed {victims}; the job is still leased to the dead")
     time.sleep(LEASE + 0.5)
     demo.stack.invoke("schedule", {})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
+import signal
 import time
 import urllib.error
 import urllib.request
@@ -60,6 +62,13 @@ class Demo:
 
     def status(self, job: int) -> tuple[str, int]:
         return self.rows("select status, attempts from jobs where id = %s", job)[0]
+
+    def kill_drains(self) -> list[int]:
+        """Kill the processes of the drain where they stand; returns their ids."""
+        killed = self.stack.processes("drain")
+        for process in killed:
+            os.kill(process, signal.SIGKILL)
+        return killed
 
     def until(self, reached: Callable[[], bool], seconds: float = 40) -> bool:
         ends = time.monotonic() + seconds

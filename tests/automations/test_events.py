@@ -47,6 +47,14 @@ def test_a_job_that_comes_back_from_a_queue_is_run(machine: App, connection: Con
     assert machine.relay.handle(sample("schedule"), None)["ok"] is True
 
 
+def test_a_parked_form_is_stored_once(machine: App, connection: Connection) -> None:
+    for _ in range(2):
+        assert machine.absorb.handle(sample("absorb"), None) == {"batchItemFailures": []}
+    stored = "select dedup_key, correlation_id, received_at::text from events"
+    assert connection.execute(stored).fetchall() == [("form-0002", "c-2", "2027-04-30 06:00:00.25+00")]
+    assert connection.execute("select kind from jobs").fetchall() == [("site.form",)]
+
+
 def test_cloudformation_is_answered_where_it_asked(
     database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,20 +9,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from automations.leads import answer
 from automations.telegram import telegram as source
-from tidemill import Discard
 from tidemill.app import App
 from tidemill.db import Connection
-from tidemill.errors import PermanentError, RequestFailed
 from tidemill.model import Event, NewJob, Signal
 from tidemill.source import route
 
-from tests.automations.conftest import SECRETS, FakeTelegram, job
+from tests.automations.conftest import SECRETS, FakeTelegram
 from tests.queue.test_worker import row
 from tests.queue.workflows import history, pass_time
 
 LEAD = {"type": "lead", "name": "Ada", "message": "Is the mill open on Sunday?"}
+ANSWERED = NewJob("telegram.button-pressed", {"press": "press-1"})
 CARD = {
     "chat_id": "-7",
     "text": "Lead 1: Ada\n\nIs the mill open on Sunday?",
@@ -100,12 +98,12 @@ def test_a_press_after_the_reminder_is_answered_and_changes_nothing(
 
 
 @pytest.mark.parametrize("data", ["taken:", "taken:1;2", "taken:x", "other:1", "xtaken:1", None, 5])
-def test_another_button_is_none_of_ours(data: Any) -> None:
-    assert routed(press(data)) == ([], None)
+def test_another_button_is_none_of_ours_and_only_answered(data: Any) -> None:
+    assert routed(press(data)) == ([ANSWERED], None)
 
 
-def test_a_press_is_a_signal_and_a_job_that_answers_it() -> None:
-    assert routed(press()) == ([Signal("taken:1", {"by": "Ann"}), NewJob("lead.pressed", {"press": "press-1"})], None)
+def test_a_press_is_a_signal_and_is_answered() -> None:
+    assert routed(press()) == ([ANSWERED, Signal("taken:1", {"by": "Ann"})], None)
 
 
 def routed(update: Any) -> Any:
@@ -117,19 +115,3 @@ def test_a_lead_without_its_texts_is_a_route_error(machine: App, connection: Con
     post(machine, "site", lead)
     ((error,),) = connection.execute("select route_error from events").fetchall()
     assert error == "ValueError: name and message of a lead must be texts"
-
-
-class Bot:
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-        self.telegram = self
-
-    def answer_press(self, press: str) -> None:
-        raise self._error
-
-
-def test_an_answer_that_comes_too_late_is_nobodys_trouble() -> None:
-    pressed = job("lead.pressed", {"press": "press-1"})
-    assert answer(pressed, Bot(PermanentError("query is too old"))) == Discard("query is too old")
-    with pytest.raises(RequestFailed):
-        answer(pressed, Bot(RequestFailed("status 502")))

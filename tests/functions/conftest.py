@@ -13,6 +13,7 @@ from tidemill.db import Database
 from tidemill.relay import Relay
 from tidemill.telemetry import Log
 
+from tests.functions.invoking import Lambda
 from tests.functions.relaying import QUEUE, MakeRelay
 
 
@@ -107,3 +108,31 @@ def make_relay(database_url: str, told: Told) -> Iterator[MakeRelay]:
     yield make
     for database in databases:
         database.close()
+
+
+@pytest.fixture
+def operated(monkeypatch: pytest.MonkeyPatch, database_url: str) -> pytest.MonkeyPatch:
+    """An environment in which the CLI works on the test's database."""
+    for name in ("DRAIN_FUNCTION", "SETTINGS_SECRET_ARN", "DATABASE_SECRET_ARN", "PUBLIC_URL", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("AUTOMATIONS", "tests.functions.operated")
+    monkeypatch.setenv("COLUMNS", "200")
+    return monkeypatch
+
+
+@pytest.fixture
+def lambda_api(operated: pytest.MonkeyPatch) -> Iterator[Lambda]:
+    """The stack `prod`: its replay function, which works on the test's database."""
+    fake = Lambda()
+    for name, value in {
+        "AWS_ENDPOINT_URL_LAMBDA": fake.server.url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "eu-south-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        operated.setenv(name, value)
+    operated.delenv("AWS_DEFAULT_REGION", raising=False)
+    yield fake
+    fake.server.close()

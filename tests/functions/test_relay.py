@@ -73,22 +73,6 @@ def test_what_is_wrong_with_the_target_sets_no_row_aside(connection: Connection,
     assert len(client.batches) == 1
 
 
-def test_a_topic_without_a_target_is_set_aside_and_told(connection: Connection, make_relay: MakeRelay, told: Told) -> None:
-    publish(connection, topic="nowhere")
-    publish(connection)
-    assert make_relay(Client()).handle(None, None) == {"ok": True, "sent": 1, "retried": 0, "failed": 1}
-    [(_, failed, *_, error), _] = state(connection)
-    assert (failed, error) == (True, "no target for the topic 'nowhere' in OUTBOX_TARGETS")
-    assert len(told.texts) == 1 and "'nowhere'" in told.texts[0]
-
-
-def test_what_was_set_aside_is_sent_once_somebody_puts_it_back(connection: Connection, make_relay: MakeRelay) -> None:
-    publish(connection, topic="new")
-    make_relay(Client()).handle(None, None)
-    connection.execute("update outbox set failed_at = null where failed_at is not null")
-    assert make_relay(Client(), topic="new").handle(None, None)["sent"] == 1
-
-
 def test_a_target_that_stays_away_is_told_once(connection: Connection, make_relay: MakeRelay, told: Told) -> None:
     publish(connection)
     relay = make_relay(Client(refuse("AccessDenied", "1")))

@@ -30,7 +30,7 @@ def test_an_idle_tick_says_so_and_wakes_nobody(make_tick: MakeTick, woken: list[
     assert json.loads(json.dumps(answer)) == {
         "ok": True,
         "failed": [],
-        "slots": {"enqueued": 0, "missed": 0, "failed": 0},
+        "slots": {"enqueued": 0, "missed": 0, "failed": 0, "overdue": 0},
         "reaped": 0,
         "backlog": {"oldest": 0, "ready": 0, "running": 0, "dead": 0},
         "wrong": [],
@@ -64,6 +64,15 @@ def test_the_backlog_says_how_many_drains_are_woken(
     put(connection, ready)
     assert make_tick().run(None, None)["woken"] == drains
     assert woken == [drains]
+
+
+def test_no_more_drains_are_woken_than_there_may_be(
+    make_tick: MakeTick, connection: Connection, woken: list[int]
+) -> None:
+    put(connection, 5 * JOBS_A_DRAIN)
+    make_tick(DRAIN_CONCURRENCY="3").run(None, None)
+    make_tick(DRAIN_CONCURRENCY="0").run(None, None)  # reserves none and bounds none
+    assert woken == [3, 5]
 
 
 def test_expired_leases_come_back_and_the_last_one_is_told(make_tick: MakeTick, connection: Connection, bot: Bot) -> None:
@@ -104,13 +113,29 @@ def test_the_metrics_are_embedded_in_the_log(
     put(connection, 4, status="failed", finished_at="2026-01-01")
     put(connection, 5, status="done", finished_at="2026-01-01", tenant="another")
     make_tick(RETENTION_DAYS="9999").run(None, None)
-    [found] = [line for line in lines(capsys) if "_aws" in line]
+    [found] = [line for line in lines(capsys) if "JobsReady" in line]
     assert [one["Name"] for one in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == [
         "OldestReadyAge", "JobsReady", "JobsRunning", "JobsDead",
     ]  # fmt: skip
     assert (found["JobsReady"], found["JobsRunning"], found["JobsDead"]) == (1, 3, 4)
     age = connection.execute("select extract(epoch from now() - '2026-01-01 00:00+00')::float8").fetchone()
     assert age is not None and age[0] - 60 < found["OldestReadyAge"] <= age[0]
+
+
+def test_a_schedule_that_is_late_by_a_period_is_counted_by_the_tick_that_finds_it(
+    make_tick: MakeTick, connection: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tick = make_tick(BEAT)
+    for late in (None, "10 minutes", None):
+        if late:
+            connection.execute("update schedules set first_seen = first_seen - %s::interval", (late,))
+        tick.run(None, None)
+    counted = [
+        (one["SchedulesOverdue"], one["SlotsEnqueued"], one["SlotsMissed"] > 0)
+        for one in lines(capsys)
+        if "SchedulesOverdue" in one
+    ]
+    assert counted == [(0, 0, False), (1, 1, True), (0, 0, False)]
 
 
 def test_the_clock_of_the_schedules_is_the_database_s(make_tick: MakeTick, connection: Connection) -> None:

@@ -94,6 +94,36 @@ def test_old_operations_go(connection: Connection, database: Database) -> None:
     assert prune(database, 30, 9)["operations"] == 1 and ids(connection, "operations") == [2]
 
 
+def test_old_counts_of_what_was_refused_go_step_by_step(connection: Connection, database: Database) -> None:
+    connection.execute(
+        "insert into rejections (source, reason, hour, count, last_at)"
+        f" select 'shop', i::text, case when i > 25 then {YOUNG} else {OLD} end, 1, now() from generate_series(1, 30) i"
+    )
+    assert prune(database, 30, 9, step=4)["rejections"] == 25
+    assert connection.execute("select array_agg(reason order by id) from rejections").fetchone() == (
+        ["26", "27", "28", "29", "30"],
+    )
+
+
+def test_the_note_of_a_parked_delivery_goes_after_its_event_and_no_sooner_than_a_queue_forgets(
+    connection: Connection, database: Database
+) -> None:
+    kept = event(connection, "now()")
+    ages = [(kept, 100), (10**9, 100), (10**9, 14)]
+    for number, (one, days) in enumerate(ages):
+        connection.execute(
+            "insert into parked (token, event_id, stored_at) values (%s, %s, now() - make_interval(days => %s))",
+            (str(number), one, days),
+        )
+        connection.execute(
+            "insert into parked_parts (token, part, of, data, arrived_at)"
+            " values ('t', %s, 9, '', now() - make_interval(days => %s))",
+            (number, days),
+        )
+    assert prune(database, 1, 9) == NOTHING | {"parked": 1, "parked_parts": 2}
+    assert (ids(connection, "parked"), ids(connection, "parked_parts")) == ([1, 3], [3])
+
+
 def test_a_retention_of_a_thousand_years_is_no_error(connection: Connection, database: Database) -> None:
     put(connection, status="done", finished_at="2026-01-01")
     assert prune(database, 1e300, 9)["jobs"] == 0
@@ -141,6 +171,14 @@ def test_a_step_reads_by_the_primary_key_alone(connection: Connection) -> None:
         "insert into job_executions (job_type, idempotency_key) select 'work', i::text from generate_series(1, 20000) i"
     )
     connection.execute("insert into outbox (topic) select 'news' from generate_series(1, 20000)")
+    connection.execute(
+        "insert into rejections (source, reason, hour, count, last_at)"
+        " select 'shop', 'no', now() - i * interval '1 hour', 1, now() from generate_series(1, 20000) i"
+    )
+    connection.execute("insert into parked (token, event_id) select i::text, i from generate_series(1, 20000) i")
+    connection.execute(
+        "insert into parked_parts (token, part, of, data) select 't', i, 1, '' from generate_series(1, 20000) i"
+    )
     connection.execute("analyze")
     for table in TABLES:
         explain = "explain (format json) " + statement(f"prune_{table}")

@@ -25,11 +25,12 @@ class Bot:
         self.sent: list[str] = []
         self.failures = 0  # how often it is still going to fail
 
-    def send_message(self, chat_id: object, text: str) -> None:
+    def send_message(self, chat_id: object, text: str) -> object:
         if self.failures:
             self.failures -= 1
             raise ConnectionError
         self.sent.append(text)
+        return chat_id
 
 
 @pytest.fixture

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 import requests
 
-from local.telegram import Sent, Telegram
+from local.telegram import Telegram
+
+TAKEN = {"text": "Taken", "callback_data": "taken:17"}
 
 
 @pytest.fixture
@@ -32,8 +35,10 @@ def test_a_message_is_delivered_and_told() -> None:
 
 
 def test_a_form_is_taken_too(telegram: Telegram) -> None:
-    requests.post(f"{telegram.url}/bot1:token/sendMessage", data={"chat_id": 7, "text": "hé"}, timeout=10)
-    assert telegram.sent[0][:2] == Sent("7", "hé", 0)[:2]
+    form = {"chat_id": 7, "text": "hé", "reply_markup": json.dumps({"inline_keyboard": [[TAKEN]]})}
+    requests.post(f"{telegram.url}/bot1:token/sendMessage", data=form, timeout=10)
+    (sent,) = telegram.sent
+    assert (sent.chat_id, sent.text, sent.buttons) == ("7", "hé", [TAKEN])
 
 
 def test_it_fails_so_many_times_and_recovers(telegram: Telegram) -> None:
@@ -63,6 +68,44 @@ def test_a_message_without_text_or_chat_is_a_bad_request(telegram: Telegram, arg
     assert telegram.sent == []
 
 
+def refusal(telegram: Telegram, method: str = "sendMessage", **arguments: object) -> tuple[int, str]:
+    answer = send(telegram, method, **arguments)
+    return answer.status_code, answer.json()["description"]
+
+
+def test_what_telegram_refuses_it_refuses(telegram: Telegram) -> None:
+    """B86"""
+    assert refusal(telegram, chat_id=1, text="\U0001f600" * 2049) == (400, "Bad Request: message is too long")
+    keyboard = {"inline_keyboard": [[{**TAKEN, "callback_data": "é" * 33}]]}
+    assert refusal(telegram, chat_id=1, text="x", reply_markup=keyboard) == (400, "Bad Request: BUTTON_DATA_INVALID")
+    assert telegram.sent == []
+    assert send(telegram, chat_id=1, text="\U0001f600" * 2048).status_code == 200
+
+
+def test_a_person_who_blocked_the_bot_gets_nothing(telegram: Telegram) -> None:
+    """B88"""
+    telegram.block(7)
+    assert refusal(telegram, chat_id=7, text="x") == (403, "Forbidden: bot was blocked by the user")
+    assert send(telegram, chat_id=8, text="x").status_code == 200
+
+
+def test_a_group_that_moved_is_told_by_its_new_id(telegram: Telegram) -> None:
+    """B88"""
+    telegram.move(-5, -1001)
+    answer = send(telegram, chat_id=-5, text="x")
+    assert (answer.status_code, answer.json()["parameters"]) == (400, {"migrate_to_chat_id": -1001})
+    assert send(telegram, chat_id=-1001, text="x").status_code == 200
+
+
+def test_it_keeps_where_updates_are_to_go(telegram: Telegram) -> None:
+    given = {"url": "https://mill.test/", "secret_token": "a-b_C1", "allowed_updates": []}
+    assert send(telegram, "setWebhook", **given).json() == {"ok": True, "result": True}
+    assert telegram.webhook == given
+    assert refusal(telegram, "setWebhook", **{**given, "url": "http://mill.test/"})[0] == 400
+    assert refusal(telegram, "setWebhook", **{**given, "secret_token": "a b"})[0] == 400
+    assert telegram.webhook == given
+
+
 def test_it_tells_its_name_and_knows_no_other_method(telegram: Telegram) -> None:
     assert send(telegram, "getMe").json()["result"]["username"] == "TidemillBot"
     assert send(telegram, "dance").status_code == 404
@@ -70,4 +113,4 @@ def test_it_tells_its_name_and_knows_no_other_method(telegram: Telegram) -> None
 
 def test_who_presses_a_button_is_answered(telegram: Telegram) -> None:
     assert send(telegram, "answerCallbackQuery", callback_query_id="1").json() == {"ok": True, "result": True}
-    assert telegram.sent == []
+    assert (telegram.pressed, telegram.sent) == (["1"], [])

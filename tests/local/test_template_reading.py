@@ -45,7 +45,9 @@ def write(folder: Path, text: str) -> Path:
 def test_our_template_has_the_functions_and_the_intakes_routes() -> None:
     template = read(ROOT / "template.yaml")
     names = [one.name for one in template.functions]
-    assert names == ["intake", "drain", "schedule", "relay", "consume", "replay", "migrate"]
+    assert sorted(names) == [
+        "absorb", "alarm", "console", "consume", "drain", "intake", "migrate", "relay", "replay", "schedule",
+    ]  # fmt: skip
     assert Route("POST", "/hooks/{source}", "intake") in template.routes
     assert Route("GET", "/events/{ticket}", "intake") in template.routes
     assert Route("GET", "/health", "intake") in template.routes
@@ -61,6 +63,30 @@ def test_our_functions_find_their_code() -> None:
 def test_a_layer_of_files_is_what_opt_stands_for() -> None:
     (migrate,) = [one for one in read(ROOT / "template.yaml").functions if one.name == "migrate"]
     assert migrate.environment["SQL_FOLDER"] == str(ROOT / "sql")
+
+
+def test_what_is_only_in_aws_is_empty_here() -> None:
+    """So that no function looks for it."""
+    (intake,) = [one for one in read(ROOT / "template.yaml").functions if one.name == "intake"]
+    for name in ("SETTINGS_SECRET_ARN", "DATABASE_SECRET_ARN", "DATABASE_HOST", "PARKING_QUEUE_URL"):
+        assert intake.environment[name] == ""
+    assert "AWS_ENDPOINT_URL_LAMBDA" not in intake.environment
+
+
+@pytest.mark.parametrize(
+    ("condition", "concurrency"),
+    [
+        ("!And [!Condition Right, !Condition Wrong]", None),
+        ("!And [!Condition Right, !Condition Right]", 3),
+        ("!Or [!Condition Right, !Condition Wrong]", 3),
+        ("!Or [!Condition Wrong, !Condition Wrong]", None),
+    ],
+)
+def test_conditions_are_decided(tmp_path: Path, condition: str, concurrency: int | None) -> None:
+    conditions = f"Conditions:\n  Right: !Equals [1, 1]\n  Wrong: !Equals [1, 2]\n  Bound: {condition}\n"
+    text = FUNCTION.replace("Conditions:\n  Bound: !Not [!Equals [!Ref Most, 0]]\n", conditions)
+    _, one = read(write(tmp_path, text)).functions
+    assert one.concurrency == concurrency
 
 
 def test_globals_parameters_and_references_are_resolved(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from tidemill import queue
 from tidemill.context import Connections, Tools
 from tidemill.db import Connection, Database, connect
@@ -17,6 +18,10 @@ from tidemill.settings import Settings
 from tidemill.telemetry import Log
 from tidemill.worker import Worker
 
+from local.postgres import Postgres
+from tests import logins
+from tests.logins import Login
+
 Told = list[tuple[int, str, str]]
 
 
@@ -25,6 +30,18 @@ def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url)
     yield database
     database.close()
+
+
+@pytest.fixture
+def own_url(postgres: Postgres, database_url: str) -> str:
+    """The test's database on the server itself, also where the tests go through a pooler."""
+    return postgres.url(str(conninfo_to_dict(database_url)["dbname"]))
+
+
+@pytest.fixture
+def login(postgres: Postgres, own_url: str) -> Iterator[Login]:
+    with logins.login(postgres, own_url) as one:
+        yield one
 
 
 @pytest.fixture
@@ -68,6 +85,11 @@ def run(connection: Connection, worker: Callable[..., Worker]) -> Callable[..., 
         return worker(Handler("work", flow)).drain(120)
 
     return once
+
+
+def socket_of(postgres: Postgres) -> str:
+    """The unix socket of the server."""
+    return f"{conninfo_to_dict(postgres.url())['host']}/.s.PGSQL.5432"
 
 
 def put(connection: Connection, count: int = 1, **columns: Any) -> list[int]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from tidemill.db import Connection, Database
 from tidemill.handlers import Handler
 from tidemill.model import Accepted, Event, NewJob
 from tidemill.operate import Operator
+from tidemill.schedule import Schedule
 from tidemill.settings import Settings
 from tidemill.source import Source
 from tidemill.telemetry import Log
@@ -26,11 +28,19 @@ HANDLERS = {
 LIMITS = {"order.announce": "telegram"}
 
 
-def operator(url: str, *sources: Source, wake: Callable[[], None] = lambda: None) -> Operator:
-    settings = Settings({"SHOP_WEBHOOK_SECRET": SECRET})
+def operator(
+    url: str,
+    *sources: Source,
+    wake: Callable[[], None] = lambda: None,
+    schedules: Iterable[Schedule] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Operator:
+    settings = Settings({"SHOP_WEBHOOK_SECRET": SECRET, **settings})
     by_name = {source.name: source for source in sources}
     log = Log(settings.redact)
-    return Operator(Database(url), HANDLERS, by_name, LIMITS, settings, log, now=lambda: NOW, wake=wake)
+    return Operator(
+        Database(url), HANDLERS, by_name, LIMITS, settings, log, now=lambda: NOW, wake=wake, schedules=schedules
+    )
 
 
 def add_job(connection: Connection, kind: str = "order.total", status: str = "pending", **columns: Any) -> int:

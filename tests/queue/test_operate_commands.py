@@ -147,6 +147,7 @@ def test_null_stands_for_a_field_that_is_left_out(database_url: str) -> None:
     }
 
 
+@pytest.mark.usefixtures("planted")
 def test_who_gave_a_command_and_what_is_on_record_without_secrets(database_url: str, connection: Connection) -> None:
     add_job(connection, status="failed", error_class=SECRET)
     operator(database_url).run({"command": "retry", "error_class": SECRET, "since": "2h", "by": f"ann {SECRET}"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -70,6 +71,18 @@ def test_a_drain_that_does_not_drain_is_told(connection: Connection, database: D
     assert said.texts[-1] == "silent drain: the last drain ended 10 minutes ago, and 3 jobs are ready"
 
 
+def test_the_silence_of_the_drains_is_measured_while_jobs_wait(
+    connection: Connection, database: Database, watch: Watch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch.run(Backlog(oldest=40, ready=1))  # no drain has ever ended
+    database.execute("drained", {"name": "drain", "told": []})
+    connection.execute("update pulses set at = at - interval '1 hour'")
+    watch.run(Backlog(oldest=90, ready=1))
+    watch.run(Backlog())
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["DrainSilence"] for one in said if "DrainSilence" in one] == [40, 90, 0]
+
+
 def test_a_drain_without_work_may_be_silent(connection: Connection, database: Database, watch: Watch) -> None:
     database.execute("drained", {"name": "drain", "told": []})
     connection.execute("update pulses set at = now() - interval '10 hours'")
@@ -77,9 +90,9 @@ def test_a_drain_without_work_may_be_silent(connection: Connection, database: Da
 
 
 def refuse(database: Database, times: int, source: str = "shop", clock: Callable[[], float] = lambda: 0.0) -> Rejections:
-    rejections = Rejections(database, Log(), clock)
+    rejections = Rejections(database, Log(), clock=clock)
     for _ in range(times):
-        rejections.note(source, "the signature does not match")
+        rejections.note({}, source, 401, "the signature does not match")
     return rejections
 
 
@@ -114,7 +127,7 @@ def test_an_attacker_cannot_make_us_write(connection: Connection, database: Data
     rejections = refuse(database, 500, clock=lambda: now)
     assert connection.execute("select count from rejections").fetchone() == (10,)
     now = 1.0
-    rejections.note("shop", "the signature does not match")
+    rejections.note({}, "shop", 401, "the signature does not match")
     assert connection.execute("select count from rejections").fetchone() == (501,)
 
 

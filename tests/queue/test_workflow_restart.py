@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tidemill import cli
+from tidemill.cli.main import app
 from tidemill.db import Connection
 from tidemill.errors import PermanentError
 from tidemill.handlers import Handler
@@ -56,6 +56,7 @@ def test_show_has_the_steps_and_when_the_workflow_wakes(
     assert answer["job"]["run_at"] == week["wake_at"]
 
 
+@pytest.mark.usefixtures("planted")
 def test_show_has_the_error_of_a_step_no_secret_and_no_flood(database_url: str, connection: Connection) -> None:
     job = add_job(connection)
     for position in range(1, 206):
@@ -165,7 +166,7 @@ def test_the_command_line_restarts(
     add_step(connection, add_job(connection, "order.announce", "failed"), 1, "charge")
     monkeypatch.setenv("AUTOMATIONS", "tests.functions.operated")
     monkeypatch.setenv("DATABASE_URL", database_url)
-    result = CliRunner().invoke(cli.app, ["restart", "1", "charge", "--json"])
+    result = CliRunner().invoke(app, ["restart", "1", "charge", "--json"])
     assert json.loads(result.stdout) == {"ok": True, "job": 1, "step": "charge", "was": "failed", "forgotten": 1}
     assert status(connection, 1) == "pending"
-    assert CliRunner().invoke(cli.app, ["restart", "1", "charge"]).exit_code == 1
+    assert CliRunner().invoke(app, ["restart", "1", "charge"]).exit_code == 1

@@ -22,12 +22,13 @@ class Chat:
         self.tries = 0
         self.faults: list[BaseException] = []
 
-    def send_message(self, chat_id: Any, text: str) -> None:
+    def send_message(self, chat_id: Any, text: str) -> Any:
         self.tries += 1
         if self.faults:
             raise self.faults.pop(0)
         self.chats.append(chat_id)
         self.texts.append(text)
+        return chat_id
 
 
 class Clock:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tidemill.alerts import Alerts
 from tidemill.errors import PermanentError, RateLimited, RequestFailed
@@ -111,3 +113,29 @@ def test_a_secret_in_the_reason_of_a_failure_is_not_logged(
 def test_a_long_alert_fits_into_one_message(alerts: Alerts, chat: Chat) -> None:
     alerts.alert("\u00e9" * 100_000)
     assert len(chat.texts[0].encode()) <= 3000
+
+
+class MovedChat(Chat):
+    """A group that has become a supergroup: what is sent to the old id arrives under the new one."""
+
+    def send_message(self, chat_id: Any, text: str) -> Any:
+        super().send_message(chat_id, text)
+        return -1001
+
+
+def test_a_chat_that_has_another_id_gets_its_alerts_and_is_told_so_once(clock: Clock) -> None:
+    """B88"""
+    chat = MovedChat()
+    alerts = made(chat, clock)
+    for text in ("the line is old", "the drain is silent"):
+        alerts.alert(text)
+        clock.now += 1000
+    told = "the chat -7 has become a supergroup: put its new id -1001 into TELEGRAM_ALERT_CHAT_ID"
+    assert chat.texts == ["the line is old", told, "the drain is silent"]
+    assert chat.chats == ["-7", "-1001", "-1001"]
+
+
+def test_an_error_text_that_looks_like_markup_is_told_as_it_is(alerts: Alerts, chat: Chat) -> None:
+    """B87"""
+    fail(alerts, 42, error="_Foo*[x](y) `<tag> &amp; </b> \\")
+    assert chat.texts[0].endswith("\nPermanentError: _Foo*[x](y) `<tag> &amp; </b> \\")

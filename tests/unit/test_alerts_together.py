@@ -23,9 +23,9 @@ def test_equal_alerts_from_many_threads_are_one(clock: Clock) -> None:
     """B89"""
 
     class SlowChat(Chat):
-        def send_message(self, chat_id: object, text: str) -> None:
+        def send_message(self, chat_id: object, text: str) -> object:
             threading.Event().wait(0.02)  # as long as the others need to come this far, if nothing holds them up
-            super().send_message(chat_id, text)
+            return super().send_message(chat_id, text)
 
     chat = SlowChat()
     alerts = made(chat, clock)

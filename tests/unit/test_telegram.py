@@ -104,7 +104,7 @@ def test_a_429_that_names_no_time_is_still_a_pause() -> None:
 def test_a_group_that_moved_gets_the_text_under_its_new_id(capsys: pytest.CaptureFixture[str]) -> None:
     """B88"""
     answers = Answers(MOVED)
-    bot(answers).send_message(-5, "x" * 4096 + "y")
+    assert bot(answers).send_message(-5, "x" * 4096 + "y") == -1001
     assert [body["chat_id"] for body in answers.sent] == [-5, -1001, -1001]
     assert [body["text"][0] for body in answers.sent] == ["x", "x", "y"]
     (line,) = capsys.readouterr().out.splitlines()
@@ -120,14 +120,25 @@ def test_a_group_that_keeps_moving_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "description"),
-    [(403, "Forbidden: bot was blocked by the user"), (400, "chat not found"), (401, "Unauthorized")],
+    ("status", "description", "advice"),
+    [
+        (403, "Forbidden: bot was blocked by the user", "the chat 7 has to let the bot in again: start it there, or add it"),
+        (403, "Forbidden: the group chat was deleted", "the chat 7 has to let the bot in again: start it there, or add it"),
+        (400, "Bad Request: chat not found", "the chat 7"),
+        (401, "Unauthorized", "is TELEGRAM_BOT_TOKEN right?"),
+        (404, "Not Found", "is TELEGRAM_BOT_TOKEN right?"),
+    ],
 )
-def test_a_refusal_is_permanent_and_says_why(status: int, description: str) -> None:
+def test_a_refusal_is_permanent_and_says_why_and_what_can_be_done(status: int, description: str, advice: str) -> None:
     """B88"""
     error = failure(Answers((status, {"ok": False, "description": description})))
     assert isinstance(error, PermanentError)
-    assert str(error) == f"Telegram sendMessage: status {status}: {description}"
+    assert str(error) == f"Telegram sendMessage: status {status}: {description} ({advice})"
+
+
+def test_a_refusal_that_is_about_no_chat_names_none() -> None:
+    with pytest.raises(PermanentError, match=r"^Telegram answerCallbackQuery: status 400: query is too old$"):
+        bot(Answers((400, {"ok": False, "description": "query is too old"}))).answer_press("1")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.errors import PermanentError
 
 from tests.unit.answers import Answers
 from tests.unit.test_telegram import MOVED, bot
@@ -34,3 +35,24 @@ def test_a_press_is_answered() -> None:
     bot(answers).answer_press("4382bfdwdsb323b2d9", "heard")
     assert str(answers.requests[0].url).endswith("/answerCallbackQuery")
     assert answers.sent == [{"callback_query_id": "4382bfdwdsb323b2d9", "text": "heard"}]
+
+
+@pytest.mark.parametrize("data", ["x", "x" * 64, "\u00e9" * 32])
+def test_a_button_carries_up_to_64_bytes(data: str) -> None:
+    answers = Answers()
+    bot(answers).send_message(7, "hello", {"Taken": data})
+    assert answers.sent[0]["reply_markup"]["inline_keyboard"] == [[{"text": "Taken", "callback_data": data}]]
+
+
+@pytest.mark.parametrize(("data", "size"), [("", 0), ("x" * 65, 65), ("\u00e9" * 33, 66)])
+def test_a_button_with_too_much_data_or_none_is_refused_before_anything_is_sent(data: str, size: int) -> None:
+    answers = Answers()
+    with pytest.raises(PermanentError, match=rf"^the button 'Taken' has {size} bytes of data: Telegram takes 1 to 64$"):
+        bot(answers).send_message(7, "x" * 5000, {"Junk": "junk:17", "Taken": data})
+    assert answers.requests == []
+
+
+def test_of_a_long_answer_200_characters_are_shown() -> None:
+    answers = Answers()
+    bot(answers).answer_press("1", "x" * 201)
+    assert answers.sent[0]["text"] == "x" * 200

@@ -3,11 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tidemill.telegram import LONGEST_TEXT, NO_TEXT, split
+from tidemill.telegram_text import LONGEST_TEXT, NO_TEXT, messages
 
 
 def units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
+
+
+def split(text: str) -> list[str]:
+    return [message["text"] for message in messages(text)]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n \t\n", " " * 10_000])

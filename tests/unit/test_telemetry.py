@@ -128,6 +128,16 @@ def test_metrics_are_in_the_embedded_format_of_cloudwatch() -> None:
     assert abs(datetime.fromtimestamp(stamp["Timestamp"] / 1000, UTC) - datetime.now(UTC)).total_seconds() < 60
 
 
+def test_a_metric_by_two_dimensions_is_also_kept_by_the_first_alone() -> None:
+    line = json.loads(telemetry.metrics({"EventsRejected": (1, "Count")}, source="a", reason="b"))
+    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["source"], ["source", "reason"]]
+
+
+def test_a_text_is_cut_without_leaving_half_a_secret() -> None:
+    redact = Settings({"A_SECRET": "hush-hush-hush"}).redact
+    assert Log(redact).short(f"{'x' * 90}hush-hush-hush{'y' * 90}", 100) == f"{'x' * 90}***yyyy\u2026"
+
+
 def test_metrics_may_have_no_dimension() -> None:
     assert json.loads(telemetry.metrics({"JobsDead": (0, "Count")}))["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [[]]
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from unittest.mock import patch
 
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
-from hypothesis import given
-from hypothesis import strategies as st
 from tidemill.telemetry import Log
-from tidemill.wake import Wake, signed
+from tidemill.wake import Wake
 
-NOW = 1_800_000_000.0
 ENVIRON = {
     "AWS_REGION": "eu-south-1",
     "AWS_ACCESS_KEY_ID": "AKID",
@@ -64,23 +56,6 @@ def wake(url: str, name: str = "drain") -> Wake:
     return Wake(name, {**ENVIRON, "AWS_ENDPOINT_URL_LAMBDA": url}, Log())
 
 
-@given(
-    name=st.text("abcXYZ019-_:", min_size=1, max_size=40),
-    token=st.text("abc/+=", max_size=20),
-    secret=st.text("abcXYZ/+", min_size=1, max_size=40),
-)
-def test_the_signature_is_the_one_that_botocore_makes(name: str, token: str, secret: str) -> None:
-    environ = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": token}
-    path = f"/2015-03-31/functions/{name.replace(':', '%3A')}/invocations"
-    ours = signed("lambda.eu-south-1.amazonaws.com", path, b"{}", "eu-south-1", environ, NOW)
-    theirs = AWSRequest(
-        "POST", f"https://lambda.eu-south-1.amazonaws.com{path}", {"X-Amz-Invocation-Type": "Event"}, data=b"{}"
-    )
-    with patch("botocore.auth.get_current_datetime", return_value=datetime.fromtimestamp(NOW, UTC)):
-        SigV4Auth(Credentials("AKID", secret, token or None), "lambda", "eu-south-1").add_auth(theirs)
-    assert ours["authorization"] == theirs.headers["Authorization"]
-
-
 def test_a_wake_is_an_asynchronous_invoke(aws: Lambda) -> None:
     wake(aws.url, "stack-drain")(2)
     assert aws.invokes == [("/2015-03-31/functions/stack-drain/invocations", "Event")] * 2
@@ -95,7 +70,7 @@ def test_a_throttled_wake_is_said_and_changes_nothing(aws: Lambda, capsys: pytes
     """B27"""
     aws.status = 429
     wake(aws.url)()
-    assert "Lambda answered 429 Too Many Requests" in capsys.readouterr().out
+    assert "Lambda answered 429" in capsys.readouterr().out
 
 
 def test_an_unreachable_lambda_is_said_without_a_secret(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +83,8 @@ def test_an_unreachable_lambda_is_said_without_a_secret(capsys: pytest.CaptureFi
 def test_a_kept_connection_that_died_is_made_anew(aws: Lambda) -> None:
     waking = wake(aws.url)
     waking()
-    assert waking._connection is not None and waking._connection.sock is not None
-    waking._connection.sock.shutdown(2)
+    connection = waking._client._connection
+    assert connection is not None and connection.sock is not None
+    connection.sock.shutdown(2)
     waking()
     assert len(aws.invokes) == 2

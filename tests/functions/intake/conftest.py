@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from tidemill import app
 from tidemill.db import Connection, Row
 
 from functions.intake.app import handler
@@ -111,6 +112,7 @@ def database_url(one_database: str) -> str:
     with psycopg.connect(one_database, autocommit=True) as connection:
         connection.execute("delete from jobs")
         connection.execute("delete from events")
+        connection.execute("delete from rejections")
     return one_database
 
 
@@ -123,6 +125,8 @@ def make(request: pytest.FixtureRequest) -> MakeEvent:
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch, database_url: str) -> pytest.MonkeyPatch:
+    """Of a container that has just been started."""
+    monkeypatch.setattr(app, "_current", None)
     for name, value in {"DATABASE_URL": database_url, "AUTOMATIONS": "tests.functions.intake.sources", **SECRETS}.items():
         monkeypatch.setenv(name, value)
     return monkeypatch

@@ -16,6 +16,7 @@ SECRETS = {
 shop = Source("shop", hmac_sha256("X-Shop-Signature", secret="SHOP_WEBHOOK_SECRET"), header("X-Shop-Delivery"))
 other = Source("other", hmac_sha256("X-Shop-Signature", secret="SHOP_WEBHOOK_SECRET"), header("X-Shop-Delivery"))
 bot = Source("bot", secret_header("X-Bot-Token", secret="BOT_WEBHOOK_SECRET"), json_path("update_id"))
+form = Source("form", hmac_sha256("X-Shop-Signature", secret="SHOP_WEBHOOK_SECRET"), header("X-Shop-Delivery"))
 plain = Source("plain", hmac_sha256("X-Shop-Signature", secret="PLAIN_WEBHOOK_SECRET"))
 
 
@@ -38,8 +39,14 @@ def orders(event: Event) -> Iterator[NewJob]:
         yield NewJob("order", {"event": event.id}, key=f"event:{event.id}")
 
 
+@form.route
+def fields(event: Event) -> Iterator[NewJob]:
+    yield NewJob("order", event.form)
+
+
 @handler("limited", limit=("narrow", 2))
-def limited(job: Job, ctx: object) -> None: ...
+def limited(job: Job, ctx: object) -> dict[str, str]:
+    return {"out": "a\x00b"}
 
 
 def greeting(request: Request, settings: Mapping[str, str], now: float) -> Accepted | Refused | Reply:

@@ -57,48 +57,65 @@ def test_an_empty_body_that_is_signed_is_an_event(
     ],
 )
 def test_a_body_that_cannot_be_routed_is_kept_exactly(
-    call: Call, connection: Connection, capsys: pytest.CaptureFixture[str], body: bytes
+    call: Call, make: MakeEvent, connection: Connection, capsys: pytest.CaptureFixture[str], body: bytes
 ) -> None:
     """B01, B06, B11: the sender did its part; the fault is ours, and a duplicate is one all the same."""
-    answer = call(delivery(body, "d"))
+    answer = call(delivery(body, "d", make=make))
     assert (answer.status, answer.body) == (202, {"id": answer.body["id"], "jobs": 0})
     assert metrics(capsys.readouterr().out) == [("EventsAccepted", "shop"), ("EventsUnrouted", "shop")]
     assert rows(connection, "body, route_error <> ''", "events") == [(body, True)]
     assert rows(connection, "id", "jobs") == []
-    assert call(delivery(body, "d")).body == {"id": answer.body["id"], "duplicate": True}
+    assert call(delivery(body, "d", make=make)).body == {"id": answer.body["id"], "duplicate": True}
 
 
-def test_what_json_can_hold_reaches_the_job_unharmed(call: Call, connection: Connection) -> None:
+def test_what_json_can_hold_reaches_the_job_unharmed(call: Call, make: MakeEvent, connection: Connection) -> None:
     """B11: of a repeated key the last one counts."""
-    call(delivery(b'{"b":1, "a":"\\u003cp\\u003e\xf0\x9f\x91\x8d", "payload": {"a": 1, "a": "\\\\u0000"}}'))
+    call(delivery(b'{"b":1, "a":"\\u003cp\\u003e\xf0\x9f\x91\x8d", "payload": {"a": 1, "a": "\\\\u0000"}}', make=make))
     assert rows(connection, "payload", "jobs") == [({"a": "\\u0000"},)]
 
 
 @pytest.mark.parametrize("depth", [198, 199])
-def test_two_hundred_levels_are_the_limit(call: Call, connection: Connection, depth: int) -> None:
+def test_two_hundred_levels_are_the_limit(call: Call, make: MakeEvent, connection: Connection, depth: int) -> None:
     """B06: the same on every Python; the body's object is a level of its own."""
-    call(delivery(b'{"payload": ' + b"[" * depth + b"]" * depth + b"}"))
+    call(delivery(b'{"payload": ' + b"[" * depth + b"]" * depth + b"}", make=make))
     assert rows(connection, "route_error", "events") == [(None,)]
 
 
-def test_a_byte_order_mark_is_signed_and_stored_but_not_parsed(call: Call, connection: Connection) -> None:
+@pytest.mark.parametrize(
+    ("source", "body", "payload"),
+    [
+        ("shop", b'\xef\xbb\xbf{"payload": {"a": 1}}', {"a": 1}),
+        ("form", b"\xef\xbb\xbfa=1&b=%C3%A9+x", {"a": "1", "b": "é x"}),
+    ],
+)
+def test_a_byte_order_mark_is_signed_and_stored_but_not_parsed(
+    call: Call, make: MakeEvent, connection: Connection, source: str, body: bytes, payload: object
+) -> None:
     """B07."""
-    body = b'\xef\xbb\xbf{"orders": [1]}'
-    assert call(delivery(body)).body["jobs"] == 1
+    assert call(delivery(body, source=source, make=make)).body["jobs"] == 1
     assert rows(connection, "body", "events") == [(body,)]
+    assert rows(connection, "payload", "jobs") == [(payload,)]
 
 
-def test_a_compressed_body_is_verified_and_stored_as_sent_and_parsed_expanded(call: Call, connection: Connection) -> None:
+def test_a_compressed_body_is_verified_and_stored_as_sent_and_parsed_expanded(
+    call: Call, make: MakeEvent, connection: Connection
+) -> None:
     """B08."""
     body = gzip.compress(b'{"orders": [1]}')
-    assert call(delivery(body, Content_Encoding="GZIP")).body["jobs"] == 1
+    assert call(delivery(body, make=make, Content_Encoding="GZIP")).body["jobs"] == 1
     assert rows(connection, "body, route_error", "events") == [(body, None)]
 
 
-@pytest.mark.parametrize(("encoding", "body"), [("gzip", gzip.compress(b" " * 20_000_000)), ("br", b"{}"), ("gzip", b"{}")])
-def test_a_body_that_cannot_be_expanded_is_kept(call: Call, connection: Connection, encoding: str, body: bytes) -> None:
+# A megabyte that expands to a gigabyte.
+BOMB = gzip.compress(b" " * 16 * 1024 * 1024) * 64
+
+
+@pytest.mark.parametrize(("encoding", "body"), [("gzip", BOMB), ("br", b"{}"), ("gzip", b"{}"), ("gzip", BOMB[:-9])])
+def test_a_body_that_cannot_be_expanded_is_kept(
+    call: Call, make: MakeEvent, connection: Connection, encoding: str, body: bytes
+) -> None:
     """B08."""
-    assert call(delivery(body, Content_Encoding=encoding)).status == 202
+    assert call(delivery(body, make=make, Content_Encoding=encoding)).status == 202
     ((stored, error),) = rows(connection, "body, route_error", "events")
     assert stored == body
     assert error.startswith("ValueError: ")

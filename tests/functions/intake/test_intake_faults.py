@@ -15,7 +15,7 @@ from tidemill.errors import ConfigurationError
 from tidemill.source import Source
 
 from tests.conftest import ROOT
-from tests.functions.intake.conftest import Call, delivery, log_line, metrics, rows, v2, written_lines
+from tests.functions.intake.conftest import Call, MakeEvent, delivery, log_line, metrics, rows, v2, written_lines
 from tests.functions.intake.direct import FaultyDatabase, intake
 from tests.functions.intake.sources import SECRETS
 
@@ -33,16 +33,18 @@ def answered(answer: dict[str, Any]) -> tuple[int, Any]:
     ],
     ids=["before the job", "after the job", "at commit"],
 )
-def test_a_fault_in_storing_stores_nothing_and_the_next_try_all(call: Call, connection: Connection, trigger: str) -> None:
+def test_a_fault_in_storing_stores_nothing_and_the_next_try_all(
+    call: Call, make: MakeEvent, connection: Connection, trigger: str
+) -> None:
     """B26."""
     connection.execute("create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$")
     try:
         connection.execute(f"create {trigger} for each row execute function refuse()")  # type: ignore[arg-type]
-        assert call(delivery({"orders": [1]}, "d")).status == 503
+        assert call(delivery({"orders": [1]}, "d", make=make)).status == 503
     finally:
         connection.execute("drop function refuse cascade")
     assert rows(connection, "id", "events") == []
-    assert call(delivery({"orders": [1]}, "d")).body["jobs"] == 1
+    assert call(delivery({"orders": [1]}, "d", make=make)).body["jobs"] == 1
 
 
 def test_jobs_that_the_database_refuses_by_a_rule_are_a_route_error(call: Call, connection: Connection) -> None:
@@ -65,14 +67,15 @@ def test_a_drain_is_asked_for_when_there_is_new_work(database_url: str) -> None:
 
 
 def test_a_drain_that_cannot_be_woken_changes_nothing(
-    database_url: str, connection: Connection, capsys: pytest.CaptureFixture[str]
+    database_url: str, make: MakeEvent, connection: Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """B27."""
 
     def throttled() -> None:
         raise ConnectionError("throttled")
 
-    assert intake(Database(database_url), throttled).handle(delivery({"orders": [1]}), None)["statusCode"] == 202
+    answer = intake(Database(database_url), throttled).handle(delivery({"orders": [1]}, make=make), None)
+    assert answer["statusCode"] == 202
     assert rows(connection, "status", "jobs") == [("pending",)]
     assert [line["error"] for line in written_lines(capsys.readouterr().out) if "error" in line] == ["ConnectionError"]
 

@@ -14,8 +14,8 @@ from tests.functions.intake.sources import SECRETS
 def test_an_unknown_source_is_not_there(call: Call, make: MakeEvent, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(delivery({}, source="nobody", make=make)).status == 404
     written = capsys.readouterr().out
-    assert log_line(written, "unknown source")["source"] == "nobody"
-    assert metrics(written) == []
+    assert log_line(written, "refused")["path"] == "/hooks/nobody"
+    assert metrics(written) == [("EventsRejected", "(none)")]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,15 @@ def test_a_token_that_is_not_ascii_is_refused(call: Call, make: MakeEvent) -> No
     assert call(make("/hooks/bot", b"{}", {"X-Bot-Token": SECRETS["BOT_WEBHOOK_SECRET"]})).status == 202
 
 
+def test_a_secret_that_is_not_ascii_lets_in_who_has_it(call: Call, make: MakeEvent, environment: pytest.MonkeyPatch) -> None:
+    """B18."""
+    environment.setenv("BOT_WEBHOOK_SECRET", "geheim-é")
+    environment.setenv("PLAIN_WEBHOOK_SECRET", "geheim-é")
+    assert call(make("/hooks/bot", b"{}", {"X-Bot-Token": "geheim-é"})).status == 202
+    assert call(make("/hooks/bot", b"{}", {"X-Bot-Token": "geheim-e"})).status == 401
+    assert call(make("/hooks/plain", b"{}", {"X-Shop-Signature": sign(b"{}", "geheim-é")})).status == 202
+
+
 @pytest.mark.parametrize("name", ["X-Shop-Signature", "X-Shop-Delivery"])
 def test_a_header_with_two_values_is_refused_in_both_formats(call: Call, name: str, connection: Connection) -> None:
     """B20."""
@@ -117,6 +126,7 @@ def test_nulls_in_a_delivery_refuse_it(call: Call, make: MakeEvent) -> None:
 @pytest.mark.parametrize("secret", [None, "", " ", " , "])
 def test_a_source_without_its_secret_refuses_for_now_and_says_so_once(
     call: Call,
+    make: MakeEvent,
     environment: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     connection: Connection,
@@ -127,7 +137,7 @@ def test_a_source_without_its_secret_refuses_for_now_and_says_so_once(
     if secret is not None:
         environment.setenv("PLAIN_WEBHOOK_SECRET", secret)
     for key in (secret or "", ""):
-        answer = call(v2("/hooks/plain", b"{}", {"X-Shop-Signature": sign(b"{}", key)}))
+        answer = call(make("/hooks/plain", b"{}", {"X-Shop-Signature": sign(b"{}", key)}))
         assert answer.status == 503
         assert "Retry-After" in answer.headers
     assert rows(connection, "id", "events") == []
@@ -139,12 +149,16 @@ def test_a_source_without_its_secret_refuses_for_now_and_says_so_once(
     assert call(delivery({})).status == 202
 
 
-def test_a_secret_that_rotates_lets_both_in(call: Call, environment: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_rotates_lets_both_in_and_a_blank_one_is_named(
+    call: Call, make: MakeEvent, environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """B15, B16."""
-    environment.setenv("PLAIN_WEBHOOK_SECRET", "new-secret\n, old-secret\n,,")
+    environment.setenv("PLAIN_WEBHOOK_SECRET", "new-secret\r\n, old-secret\n,,")
     keys = ["old-secret", "new-secret", "", " ", "\n"]
-    answers = [call(v2("/hooks/plain", b"{}", {"X-Shop-Signature": sign(b"{}", key)})).status for key in keys]
+    answers = [call(make("/hooks/plain", b"{}", {"X-Shop-Signature": sign(b"{}", key)})).status for key in keys]
     assert answers == [202, 202, 401, 401, 401]
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [line["setting"] for line in lines if "blank" in str(line.get("message"))] == ["PLAIN_WEBHOOK_SECRET"]
 
 
 def test_a_handshake_is_answered_at_once(call: Call, connection: Connection) -> None:

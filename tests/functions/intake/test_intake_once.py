@@ -13,30 +13,30 @@ import psycopg
 import pytest
 from tidemill.db import Connection, Database
 
-from tests.functions.intake.conftest import Call, delivery, log_line, metrics, rows, v2
+from tests.functions.intake.conftest import Call, MakeEvent, delivery, log_line, metrics, rows
 from tests.functions.intake.direct import intake
 from tests.functions.intake.sources import SECRETS
 
 
-def update(body: object) -> dict[str, Any]:
+def update(body: object, make: MakeEvent) -> dict[str, Any]:
     """A delivery whose id stands in its body."""
-    return v2("/hooks/bot", json.dumps(body).encode(), {"X-Bot-Token": SECRETS["BOT_WEBHOOK_SECRET"]})
+    return make("/hooks/bot", json.dumps(body).encode(), {"X-Bot-Token": SECRETS["BOT_WEBHOOK_SECRET"]})
 
 
-def test_one_key_of_two_sources_is_two_events(call: Call, connection: Connection) -> None:
+def test_one_key_of_two_sources_is_two_events(call: Call, make: MakeEvent, connection: Connection) -> None:
     """B28."""
-    answers = [call(delivery({"orders": [number]}, "d", source)) for number, source in enumerate(("shop", "other"))]
+    answers = [call(delivery({"orders": [number]}, "d", source, make)) for number, source in enumerate(("shop", "other"))]
     assert [answer.body["jobs"] for answer in answers] == [1, 1]
     assert rows(connection, "source", "events") == [("shop",), ("other",)]
 
 
 def test_one_key_with_another_body_is_a_duplicate_and_a_mismatch(
-    call: Call, connection: Connection, capsys: pytest.CaptureFixture[str]
+    call: Call, make: MakeEvent, connection: Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """B33."""
-    first = call(delivery({"orders": [1]}, "d"))
+    first = call(delivery({"orders": [1]}, "d", make=make))
     capsys.readouterr()
-    second = call(delivery({"orders": [2]}, "d"))
+    second = call(delivery({"orders": [2]}, "d", make=make))
     assert second.body == {"id": first.body["id"], "duplicate": True}
     assert rows(connection, "body, redeliveries, mismatches", "events") == [(b'{"orders": [1]}', 1, 1)]
     assert rows(connection, "key", "jobs") == [("1",)]
@@ -47,9 +47,9 @@ def test_one_key_with_another_body_is_a_duplicate_and_a_mismatch(
 
 
 @pytest.mark.parametrize("key", [None, ""])
-def test_deliveries_without_a_key_never_merge(call: Call, connection: Connection, key: str | None) -> None:
+def test_deliveries_without_a_key_never_merge(call: Call, make: MakeEvent, connection: Connection, key: str | None) -> None:
     """B30, B31: not even where they are equal."""
-    ids = {call(delivery({"payload": 1}, key)).body["id"] for _ in range(2)}
+    ids = {call(delivery({"payload": 1}, key, make=make)).body["id"] for _ in range(2)}
     assert len(ids) == 2
     assert rows(connection, "dedup_key", "events") == [(None,), (None,)]
     assert len(rows(connection, "id", "jobs")) == 2
@@ -68,19 +68,21 @@ def test_deliveries_without_a_key_never_merge(call: Call, connection: Connection
         ([1], [1], [None, None]),
     ],
 )
-def test_which_ids_in_a_body_are_one(call: Call, connection: Connection, one: Any, two: Any, keys: list[str | None]) -> None:
+def test_which_ids_in_a_body_are_one(
+    call: Call, make: MakeEvent, connection: Connection, one: Any, two: Any, keys: list[str | None]
+) -> None:
     """B30."""
     for identity in (one, two):
-        assert call(update({"update_id": identity})).status == 202
+        assert call(update({"update_id": identity}, make)).status == 202
     assert rows(connection, "dedup_key", "events") == [(key,) for key in keys]
 
 
-def test_a_long_random_key_is_a_key(call: Call, connection: Connection) -> None:
+def test_a_long_random_key_is_a_key(call: Call, make: MakeEvent, connection: Connection) -> None:
     """B32: a repetitive one would be compressed, and prove nothing."""
     key = secrets.token_hex(3000)
-    assert [call(delivery({}, key)).body.get("duplicate") for _ in range(2)] == [None, True]
+    assert [call(delivery({}, key, make=make)).body.get("duplicate") for _ in range(2)] == [None, True]
     assert rows(connection, "length(dedup_key)", "events") == [(64,)]
-    assert call(update({"update_id": secrets.token_hex(3000), "payload": 1})).body["jobs"] == 1
+    assert call(update({"update_id": secrets.token_hex(3000), "payload": 1}, make)).body["jobs"] == 1
 
 
 def test_a_job_whose_key_is_held_is_not_made_again(call: Call, connection: Connection) -> None:
@@ -111,7 +113,7 @@ def test_an_event_is_received_when_its_container_received_it(database_url: str, 
     assert rows(connection, "received_at", "events") == [(datetime.fromtimestamp(1_800_000_000.25, UTC),)]
 
 
-def test_twenty_clients_with_one_delivery_make_one_event(database_url: str, connection: Connection) -> None:
+def test_twenty_clients_with_one_delivery_make_one_event(database_url: str, make: MakeEvent, connection: Connection) -> None:
     """B33."""
     clients = [Database(database_url) for _ in range(20)]
     together = threading.Barrier(20)
@@ -119,7 +121,7 @@ def test_twenty_clients_with_one_delivery_make_one_event(database_url: str, conn
     def post(database: Database) -> dict[str, Any]:
         database.connection()
         together.wait(30)
-        answer = intake(database).handle(delivery({"orders": [1, 2], "payload": 3}, "d"), None)
+        answer = intake(database).handle(delivery({"orders": [1, 2], "payload": 3}, "d", make=make), None)
         assert answer["statusCode"] == 202
         body: dict[str, Any] = json.loads(answer["body"])
         return body
@@ -136,13 +138,13 @@ def test_twenty_clients_with_one_delivery_make_one_event(database_url: str, conn
 
 @pytest.mark.parametrize("first_commits", [True, False])
 def test_who_waits_for_another_with_its_key_takes_over_where_that_one_rolls_back(
-    database_url: str, connection: Connection, first_commits: bool
+    database_url: str, make: MakeEvent, connection: Connection, first_commits: bool
 ) -> None:
     """B33."""
     database = Database(database_url)
     with psycopg.connect(database_url) as first, ThreadPoolExecutor(1) as pool:
         first.execute("insert into events (source, dedup_key, body, token) values ('shop', 'd', '{}', 'first')")
-        waiting = pool.submit(intake(database).handle, delivery({"orders": [1]}, "d"), None)
+        waiting = pool.submit(intake(database).handle, delivery({"orders": [1]}, "d", make=make), None)
         wait_until_one_is_blocked(connection)
         (first.commit if first_commits else first.rollback)()
         body = json.loads(waiting.result(30)["body"])

@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from tidemill import Discard, NewJob, PermanentError, Signal, handler
+from tidemill import NewJob, Signal, handler
 
 from automations.site import elsewhere, site
 from automations.telegram import telegram
@@ -25,10 +25,8 @@ def forms(event):
 @telegram.route
 def presses(event):
     match event.json:
-        case {"callback_query": {"id": str(press), "data": str(data), "from": {"first_name": str(name)}}}:
-            if TAKEN.fullmatch(data):
-                yield Signal(data, {"by": name})
-                yield NewJob("lead.pressed", {"press": press})
+        case {"callback_query": {"data": str(data), "from": {"first_name": str(name)}}} if TAKEN.fullmatch(data):
+            yield Signal(data, {"by": name})
 
 
 @handler("lead", timeout=30)
@@ -39,14 +37,6 @@ def announce(job, ctx):
         ctx.step("thanks", say, ctx, f"Lead {job.id} is taken by {taken['by']}")
     else:
         ctx.step("reminder", say, ctx, f"Lead {job.id} has been waiting for 15 minutes: {job.payload['name']}")
-
-
-@handler("lead.pressed", timeout=30)
-def answer(job, ctx):
-    try:
-        ctx.telegram.answer_press(job.payload["press"])
-    except PermanentError as error:
-        return Discard(str(error))  # too late: the button is at rest by now
 
 
 def say(ctx, text, buttons=None):

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidemill.bot import Bot
     from tidemill.errors import ConfigurationError, PermanentError, RateLimited
     from tidemill.handlers import handler
     from tidemill.http import check
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tidemill.source import Source
 
 _HOMES = {
+    "bot": ("Bot",),
     "errors": ("ConfigurationError", "PermanentError", "RateLimited"),
     "handlers": ("handler",),
     "http": ("check",),
@@ -29,6 +31,7 @@ _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names
 
 __all__ = [
     "Accepted",
+    "Bot",
     "ConfigurationError",
     "Discard",
     "Event",

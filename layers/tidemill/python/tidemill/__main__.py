@@ -1,51 +1,23 @@
-"""`python -m tidemill`: `migrate` needs what the layer needs; the operator's commands need typer and rich, too."""
+"""`python -m tidemill`, the program `tidemill`: `migrate` needs what the layer needs, the other commands typer and rich."""
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-
-import psycopg
-
-from tidemill import migrations, settings
-from tidemill.errors import ConfigurationError
 
 
 def main() -> None:
     arguments = sys.argv[1:]
-    if arguments[:1] == ["migrate"]:
-        sys.exit(migrate(arguments[1:]))
     try:
-        from tidemill.cli import app
+        from tidemill.cli.main import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
+        if arguments[:1] == ["migrate"]:
+            from tidemill.cli.migrate import migrate
+
+            sys.exit(migrate(arguments[1:]))
         sys.exit("the operator's commands need typer and rich: pip install typer rich (migrate works without)")
     app(prog_name="tidemill")
-
-
-def migrate(arguments: Sequence[str]) -> int:
-    """Apply the migrations and say which. The exit code: 0, or 1 where they could not be applied."""
-    parser = argparse.ArgumentParser(prog="tidemill migrate", description="Apply the migrations that were not applied yet.")
-    parser.add_argument(
-        "--database", help="the server, not a pooler; unless given MIGRATIONS_DATABASE_URL, else DATABASE_URL"
-    )
-    parser.add_argument("--folder", type=Path, help="the .sql files; unless given SQL_FOLDER, else sql/ of the checkout")
-    given = parser.parse_args(arguments)
-    loaded = settings.Settings({})
-    try:
-        loaded = settings.load({**os.environ, **({"DATABASE_URL": given.database} if given.database else {})})
-        loaded.require("DATABASE_URL")
-        url = given.database or loaded.get("MIGRATIONS_DATABASE_URL") or loaded["DATABASE_URL"]
-        applied = migrations.migrate(url, given.folder)
-    except (ConfigurationError, psycopg.Error) as error:
-        print(loaded.redact(f"{type(error).__name__}: {error}").strip(), file=sys.stderr)
-        return 1
-    print("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
-    return 0
 
 
 if __name__ == "__main__":

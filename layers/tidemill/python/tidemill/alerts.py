@@ -43,8 +43,8 @@ class Alerts:
 
     An alert equal to one sent in the last five minutes is counted, and the count stands in the next one. Over twenty
     messages in a minute, in a pause that Telegram asked for, and while it cannot be reached, alerts are held and go out as
-    one text: with the next alert after that, or by `flush`, which a function calls before it ends. `clock` tells monotonic
-    seconds.
+    one text: with the next alert after that, or by `flush`, which a function calls before it ends. That the chat has another
+    id by now is told once. `clock` tells monotonic seconds.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class Alerts:
         self._told: dict[str, _Told] = {}
         self._sent: deque[float] = deque(maxlen=BURST)
         self._closed_until = float("-inf")
+        self._chat_id = settings.get("TELEGRAM_ALERT_CHAT_ID", "")
 
     def alert(self, text: str, key: str | None = None) -> None:
         """Tell `text`. Alerts with the same `key` (default: the text) are equal."""
@@ -139,6 +140,7 @@ class Alerts:
         """Send everything that is held as one text."""
         if not self._held or self._clock() < self._closed_until:
             return
+        chat_id = self._chat_id
         fault = self._try(_together(list(self._held.values()), self._left_out))
         if fault is None:
             self._sent.append(self._clock())
@@ -157,6 +159,9 @@ class Alerts:
         self._held_jobs.clear()
         self._held.clear()
         self._left_out = 0
+        if self._chat_id != chat_id:
+            text = f"the chat {chat_id} has become a supergroup: put its new id {self._chat_id} into TELEGRAM_ALERT_CHAT_ID"
+            self._note("moved", text)
 
     def _forget_old(self) -> None:
         for key in [key for key, told in self._told.items() if not told.repeats and self._clock() - told.at >= REPEAT]:
@@ -166,7 +171,7 @@ class Alerts:
         fault: Exception | None = None
         for _ in range(TRIES):
             try:
-                self._telegram.send_message(self._settings["TELEGRAM_ALERT_CHAT_ID"], text)
+                self._chat_id = str(self._telegram.send_message(self._chat_id, text))
                 return None
             except (RateLimited, PermanentError) as error:
                 return error

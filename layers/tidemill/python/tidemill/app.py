@@ -8,21 +8,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from tidemill import address, outbox, registry, schedule, settings, source
 from tidemill import handlers as kinds
-from tidemill import outbox, registry, schedule, settings, source
+from tidemill.absorb import AbsorbFunction
 from tidemill.alerts import Alerts
+from tidemill.arrival import Arrivals
+from tidemill.connector import Connector, connector
+from tidemill.console import Console
 from tidemill.consume import BATCH, ConsumeFunction, Sent
 from tidemill.context import Connections, Tools
-from tidemill.db import Database, connect
+from tidemill.db import Database
 from tidemill.drain import DrainFunction, Teller, check_numbers
 from tidemill.errors import ConfigurationError
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.intake import Intake
 from tidemill.operate import Operator
+from tidemill.park import Parking
 from tidemill.relay import Relay
 from tidemill.schedule import Schedule
-from tidemill.settings import Settings
+from tidemill.settings import Settings, has_blanks
 from tidemill.settlement import refused_from_a_queue, settlement_of_sent
 from tidemill.source import Source
 from tidemill.telegram import Telegram
@@ -32,6 +37,7 @@ from tidemill.wake import Wake
 from tidemill.worker import Worker
 
 DEFAULT_LEASE = 60.0
+PATIENCE = 2.0  # seconds that a sender waits for the database, where there is a queue to park in
 
 
 class App:
@@ -45,10 +51,12 @@ class App:
         schedules: Iterable[schedule.Declaration] = (),
     ) -> None:
         settings.require("DATABASE_URL")
+        address.read(settings["DATABASE_URL"])
         self.settings = settings
         self.log = Log(settings.redact)
         self.handlers: dict[str, Handler] = kinds.by_kind(handlers)
         self.sources: dict[str, Source] = source.by_name(sources)
+        settings.hide_settings(name for one in self.sources.values() for name in one.secrets)
         self.schedules: list[Schedule] = schedule.resolve(schedules, self.handlers)
         self.limits = {one.kind: one.limit_name for one in self.handlers.values() if one.limit_name}
         self.targets = outbox.targets(settings)
@@ -56,7 +64,18 @@ class App:
 
     @cached_property
     def database(self) -> Database:
-        return Database(self.settings["DATABASE_URL"])
+        return self._database()
+
+    def _database(self, patience: float | None = None) -> Database:
+        return Database(self.settings["DATABASE_URL"], self._connector(patience))
+
+    def _connector(self, patience: float | None = None) -> Connector:
+        return connector(self.settings, os.environ, self._database_url_now, patience)
+
+    def _database_url_now(self) -> str:
+        url = settings.database_url_now(os.environ)
+        self.settings.hide(url)
+        return url
 
     @cached_property
     def alerts(self) -> Alerts:
@@ -68,15 +87,32 @@ class App:
 
     @cached_property
     def intake(self) -> Intake:
+        self._warn_of_blanks()
         return Intake(
-            self.database,
+            self.database if self.parking is None else self._database(PATIENCE),
             self.sources,
             self.settings,
             self.log,
             self.limits,
             self.wake,
             on_unconfigured=self._tell_of_unconfigured,
+            parking=self.parking,
         )
+
+    @cached_property
+    def parking(self) -> Parking | None:
+        url = self.settings.get("PARKING_QUEUE_URL")
+        return Parking(url, os.environ) if url else None
+
+    @cached_property
+    def absorb(self) -> AbsorbFunction:
+        arrivals = Arrivals(self.database, self.sources, self.settings, self.log, self.limits, self.wake)
+        return AbsorbFunction(self.database, arrivals, self.parking, self.log, self.alerts)
+
+    def _warn_of_blanks(self) -> None:
+        for name in sorted({name for one in self.sources.values() for name in one.secrets}):
+            if has_blanks(self.settings.get(name, "")):
+                self.log.warning("a secret among several is blank, and is not used", setting=name)
 
     def _tell_of_unconfigured(self, source: Source) -> None:
         missing = ", ".join(source.missing(self.settings))
@@ -111,7 +147,7 @@ class App:
         return Parts(
             database=self.database,
             handlers=self.handlers,
-            tools=Tools(self.settings, self.log, self.limits, Connections(self.settings["DATABASE_URL"], connect)),
+            tools=Tools(self.settings, self.log, self.limits, Connections(self.settings["DATABASE_URL"], self._connector())),
             name=f"{os.environ.get('AWS_LAMBDA_LOG_STREAM_NAME') or socket.gethostname()}:{os.getpid()}",
             threads=threads,
             lease=self.lease,
@@ -133,7 +169,20 @@ class App:
 
     @cached_property
     def operator(self) -> Operator:
-        return Operator(self.database, self.handlers, self.sources, self.limits, self.settings, self.log, wake=self.wake)
+        return Operator(
+            self.database,
+            self.handlers,
+            self.sources,
+            self.limits,
+            self.settings,
+            self.log,
+            wake=self.wake,
+            schedules=self.schedules,
+        )
+
+    @cached_property
+    def console(self) -> Console:
+        return Console(self.operator.run, self.log)
 
 
 _TRACE = "_X_AMZN_TRACE_ID"  # which the Lambda runtime client sets anew for each invocation
@@ -153,10 +202,16 @@ def current() -> App:
 def load(environ: Mapping[str, str]) -> App:
     """An App from an environment, with the automations that AUTOMATIONS lists (default: automations)."""
     loaded = settings.load(environ)
-    names = [name.strip() for name in loaded.get("AUTOMATIONS", "automations").split(",") if name.strip()]
     try:
-        registry.load_modules(names)
+        names = load_automations(loaded)
         return App(loaded, kinds.declared.of(names), source.declared.of(names), schedule.declared.of(names))
     except ConfigurationError as error:
         Log(loaded.redact).error("cannot start", reason=str(error))
         raise
+
+
+def load_automations(settings: Mapping[str, str]) -> list[str]:
+    """Load the modules and packages that AUTOMATIONS lists; returns their names. Raises ConfigurationError."""
+    names = [name.strip() for name in settings.get("AUTOMATIONS", "automations").split(",") if name.strip()]
+    registry.load_modules(names)
+    return names

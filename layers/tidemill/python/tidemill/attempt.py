@@ -25,7 +25,7 @@ def attempt(job: Job, handler: Handler, ctx: Context, log: Log, redact: Callable
     """Run the handler on the job. Whatever it raises is an outcome, sys.exit, KeyboardInterrupt and MemoryError included."""
     with telemetry.correlated(job.correlation_id):
         try:
-            outcome = _outcome_of(handler.function(job, ctx), job, log)
+            outcome = _outcome_of(handler.function(job, ctx), job, log, redact)
             if isinstance(outcome, Done):
                 ctx.check_steps()
         except BaseException as error:
@@ -50,7 +50,7 @@ def classify(error: BaseException, redact: Callable[[str], str], rand: Callable[
     return Retry(name, text)
 
 
-def result_json(value: object, job: Job, log: Log) -> str:
+def result_json(value: object, job: Job, log: Log, redact: Callable[[str], str]) -> str:
     """The JSON text of a result. One that JSON cannot hold is left out with a note: the work itself is done."""
     try:
         text = jsontext.dumps(value)
@@ -58,22 +58,23 @@ def result_json(value: object, job: Job, log: Log) -> str:
             return text
         note = f"a result of {len(text)} characters, over {LARGEST_RESULT}"
     except Exception as error:  # not only ValueError: a value may have methods of its own that json calls
-        note = jsontext.clean(str(error), 300)
+        note = jsontext.safe(str(error), redact, 300)
     log.warning("result left out", job=job.id, kind=job.kind, reason=note)
     return jsontext.dumps({"left_out": note})
 
 
-def _outcome_of(value: object, job: Job, log: Log) -> Outcome:
+def _outcome_of(value: object, job: Job, log: Log, redact: Callable[[str], str]) -> Outcome:
     if value is None:
         return PLAINLY_DONE
     match value:
         case Snooze(seconds):
             if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
-                return Failed("ValueError", f"Snooze takes a number of seconds, not {jsontext.clean(repr(seconds), 60)}")
+                shown = jsontext.safe(repr(seconds), redact, 60)
+                return Failed("ValueError", f"Snooze takes a number of seconds, not {shown}")
             return Snooze(min(max(float(seconds), 0.0), LONGEST_SNOOZE))
         case Discard(reason):
-            return Discard(jsontext.clean(str(reason)))
-    return Done(result_json(value, job, log))
+            return Discard(jsontext.safe(str(reason), redact))
+    return Done(result_json(value, job, log, redact))
 
 
 def _trace(error: BaseException) -> str:

@@ -15,7 +15,6 @@ import psycopg
 from tidemill import jsontext, outlets, queue
 from tidemill.db import Database
 from tidemill.drain import DrainFunction
-from tidemill.model import Job
 from tidemill.outbox import Target
 from tidemill.places import Places
 from tidemill.queue import Claim, Entries

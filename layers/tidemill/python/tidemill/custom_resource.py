@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidemill import jsontext, migrations, settings
+from tidemill.connector import connector
 from tidemill.telemetry import Log
 
 PHYSICAL_ID = "tidemill-migrations"  # always the same, or CloudFormation would delete "the old one" after an update
@@ -52,7 +53,8 @@ def _migrate() -> list[str]:
     loaded = settings.load(os.environ)
     # Behind a pooler or proxy the lock of a session means nothing: migrations go to the server itself.
     loaded.require("DATABASE_URL")
-    applied = migrations.migrate(loaded.get("MIGRATIONS_DATABASE_URL") or loaded["DATABASE_URL"])
+    url = loaded.get("MIGRATIONS_DATABASE_URL") or loaded["DATABASE_URL"]
+    applied = migrations.migrate(url, connect=connector(loaded, os.environ))
     Log(loaded.redact).info("migrated", applied=applied)
     return applied
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import select
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,9 +15,17 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-CONNECT_TIMEOUT = 5
+from tidemill import address
+
+CONNECT_TIMEOUT = 5  # seconds
+CANCEL_TIMEOUT = 1.0
+IDLE = 60.0  # seconds after which a connection is asked whether it lives, before it is used
+
+# A server that is gone without a word is given up after about a minute, and not after the two hours of the system.
+_way = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 
 # What a statement may meet through no fault of its own; the whole statement was rolled back, so it may be run again.
 _collisions = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -43,13 +52,42 @@ def statement(name: str) -> str:
     return files("tidemill.statements").joinpath(f"{name}.sql").read_text("utf-8")
 
 
-def connect(url: str) -> Connection:
-    """A new connection: autocommit, and no prepared statements, so that it works behind a transaction pooler."""
-    connection = psycopg.connect(
-        url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_TIMEOUT, application_name="tidemill"
-    )
+def connect(
+    url: str,
+    *,
+    ca_file: str | None = None,
+    password: Callable[[Mapping[str, Any]], str] | None = None,
+    patience: float | None = None,
+) -> Connection:
+    """A new connection: autocommit, and no prepared statements, so that it works behind a transaction pooler. TLS as in
+    `address`. `password` makes the password from the parameters of the address. With `patience` no statement runs longer
+    than so many seconds, and connecting no longer than that, or 2 s: it raises psycopg.OperationalError, as for a connection
+    that is lost. Raises psycopg.OperationalError."""
+    parameters = address.parameters(url, ca_file)
+    if password is not None:
+        parameters["password"] = password(parameters)
+    parameters |= {**_way, "connect_timeout": int(patience or CONNECT_TIMEOUT), "application_name": "tidemill"}
+    connection = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
     connection.adapters.register_loader("jsonb", JsonbLoader)
+    if patience:
+        _lose_patience(connection, patience)
     return connection
+
+
+def _lose_patience(connection: Connection, seconds: float) -> None:
+    wait = connection.wait
+
+    def impatient(generator: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return wait(generator, *given, **{**named, "timeout": seconds})
+        except psycopg.OperationalError:
+            if connection.info.transaction_status == TransactionStatus.ACTIVE:
+                # It still runs: in a server that hangs, or waits for a lock, such statements would pile up.
+                with suppress(psycopg.Error):
+                    connection.cancel_safe(timeout=CANCEL_TIMEOUT)
+            raise
+
+    connection.wait = impatient  # type: ignore[method-assign, assignment]
 
 
 class Database:
@@ -58,21 +96,40 @@ class Database:
     `execute` runs one statement in a transaction of its own (autocommit). It runs a statement again where that is safe:
     after a deadlock, and once on a new connection when the old one was found dead before the statement was sent or when
     the server said that it did not run it. A connection lost in the middle raises psycopg.OperationalError: whether the
-    statement was committed is unknown, and only the caller can tell what then is safe.
+    statement was committed is unknown, and only the caller can tell what then is safe. `now` tells epoch seconds: a
+    container that sleeps may stop any other clock.
     """
 
-    def __init__(self, url: str, connect: Callable[[str], Connection] = connect) -> None:
+    def __init__(
+        self, url: str, connect: Callable[[str], Connection] = connect, now: Callable[[], float] = time.time
+    ) -> None:
         self._url = url
         self._connect = connect
+        self._now = now
+        self._used_at = 0.0
         self._connection: Connection | None = None
 
     def connection(self) -> Connection:
         """The warm connection, remade if the old one is known to be dead. Raises psycopg.OperationalError."""
-        if self._connection is not None and not alive(self._connection):
+        if self._connection is not None and not self._is_usable(self._connection):
             self.close()
         if self._connection is None:
             self._connection = self._connect(self._url)
+        self._used_at = self._now()
         return self._connection
+
+    def _is_usable(self, connection: Connection) -> bool:
+        """Whether a connection lives. After a long sleep it may have died without a word; then it is asked, at the price of
+        a round trip, and before anything is sent that nobody could say has been done."""
+        if not alive(connection):
+            return False
+        if self._now() - self._used_at <= IDLE:
+            return True
+        try:
+            run(connection, statement("health"))
+        except psycopg.Error:
+            return False
+        return True
 
     def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Run tidemill/statements/<name>.sql and return its rows."""

@@ -31,6 +31,14 @@ class RequestFailed(TidemillError):
     """`check` and `ctx.telegram` raise it when a request did not succeed this time: another attempt may do better."""
 
 
+class NotParked(TidemillError):
+    """The parking queue did not take a delivery: the sender is asked to send it again. `slow` says that the time is up."""
+
+    def __init__(self, message: str, slow: bool = False) -> None:
+        super().__init__(message)
+        self.slow = slow
+
+
 class KeyReused(PermanentError):
     """`ctx.once` and `ctx.call_once` raise it for a key that was used with another request; the text names the key."""
 

@@ -46,6 +46,11 @@ def headers_of(event: object) -> list[tuple[str, str]]:
     return pairs + [(str(n), str(value)) for n, value in single.items() if value is not None and str(n).lower() not in known]
 
 
+def source_ip_of(event: object) -> str:
+    """The address of the transport, '' where the event names none."""
+    return str(_http(event).get("sourceIp") or _mapping(_context(event).get("identity")).get("sourceIp") or "")
+
+
 def body_size(event: object) -> int:
     """The size of the body in bytes, before it is decoded."""
     fields = _mapping(event)
@@ -67,7 +72,7 @@ def request_of(event: object, public_url: str = "") -> Request:
         url=f"{base}{path_of(event)}{'?' if query else ''}{query}",
         headers=headers_of(event),
         body=_body_of(event),
-        source_ip=str(_http(event).get("sourceIp") or _mapping(_context(event).get("identity")).get("sourceIp") or ""),
+        source_ip=source_ip_of(event),
     )
 
 
@@ -105,7 +110,8 @@ def _query_of(event: object) -> str:
     if "rawQueryString" in fields:
         return str(fields["rawQueryString"] or "")
     several = _mapping(fields.get("multiValueQueryStringParameters")) or _mapping(fields.get("queryStringParameters"))
-    return urlencode([(name, value) for name, values in several.items() for value in _values(values)])
+    pairs = [(name, value) for name, values in several.items() for value in _values(values)]
+    return urlencode(pairs, encoding="utf-8", errors="surrogatepass")
 
 
 def _stage(event: object) -> str:

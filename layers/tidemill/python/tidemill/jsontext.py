@@ -10,6 +10,7 @@ from typing import Any
 
 MAX_DEPTH = 200
 MAX_ERROR_BYTES = 4096
+MOST_SEARCHED = 1_000_000  # characters that are searched for secrets
 
 # Possessive, and a string without an end goes to the end of the text: else `\"` many times over would take quadratic time.
 _brackets_outside_strings = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|([\[{])|([\]}])', re.DOTALL)
@@ -52,6 +53,12 @@ def clean(text: str, limit: int = MAX_ERROR_BYTES) -> str:
     return text if len(data) <= limit else data[: limit - 3].decode(errors="ignore") + "\u2026"
 
 
+def safe(text: str, redact: Callable[[str], str], limit: int = MAX_ERROR_BYTES) -> str:
+    """`clean` text without secrets, which `redact` takes out before the cut: half a secret would not be found. What is far
+    beyond the limit goes first, since a search in 20 MB would take long."""
+    return clean(redact(text[:MOST_SEARCHED]), limit)
+
+
 def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
     """The text of an error as it is stored: without secrets, in at most 4 KiB; its class where it has no text."""
     try:
@@ -60,9 +67,7 @@ def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
         text = f"<its text raises {type(fault).__name__}>"
     if isinstance(error, SystemExit):
         text = f"the handler called sys.exit({text})"
-    # Cut before the search for secrets, which would take long in 20 MB; and a cut must not leave half a secret, so a
-    # generous first cut, then the search, then the last cut.
-    return clean(redact(text[: 4 * MAX_ERROR_BYTES]) or type(error).__name__)
+    return safe(text or type(error).__name__, redact)
 
 
 def _depth(text: str) -> int:

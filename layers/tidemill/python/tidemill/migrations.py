@@ -43,7 +43,11 @@ class Migration(NamedTuple):
 
 
 def migrate(
-    url: str, folder: Path | None = None, wait: float = 240, sleep: Callable[[float], None] = time.sleep
+    url: str,
+    folder: Path | None = None,
+    wait: float = 240,
+    sleep: Callable[[float], None] = time.sleep,
+    connect: Callable[[str], Connection] = connect,
 ) -> list[str]:
     """Apply every file in `folder` that was not applied yet and return their names; [] when there was nothing to do.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tidemill import jsontext
@@ -61,6 +61,13 @@ def targets(settings: Mapping[str, str]) -> dict[str, Target]:
         names = ", ".join(f"{topic!r} ({str(addresses[topic])[:200]})" for topic in faults)
         raise ConfigurationError(f"OUTBOX_TARGETS: neither a queue URL nor the ARN of an event bus: {names}")
     return {topic: one for topic, one in found.items() if one is not None}
+
+
+def without_target(topics: Iterable[str]) -> dict[str, str]:
+    """The troubles of topics whose rows were set aside for want of a target: names, and what is told of each."""
+    names = [f"outbox topic {topic[:200]!r}" for topic in topics]
+    todo = "give it one in OUTBOX_TARGETS, and put its rows back as docs/outbox.md says"
+    return {name: f"{name}: it has no target, so its rows are set aside; {todo}" for name in names}
 
 
 def target(address: object) -> Target | None:

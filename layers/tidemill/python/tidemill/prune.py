@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from tidemill.db import Database
 
-TABLES = ("jobs", "events", "signals", "operations", "job_executions", "outbox")  # jobs first: an event goes after its jobs
+# Jobs first: an event goes after its jobs.
+TABLES = (
+    "jobs", "events", "signals", "operations", "job_executions", "outbox", "rejections", "parked", "parked_parts",
+)  # fmt: skip
 STEP = 1_000  # rows
 LONGEST_DAYS = 36_500.0
 

@@ -52,7 +52,8 @@ def _enqueue_one(connection: Connection, row: Mapping[str, Any]) -> Enqueued:
 
 
 class Claim(NamedTuple):
-    """What a claim brought: jobs, the most urgent first; `lost` are ids of the settled batch whose fence was no longer ours."""
+    """What a claim brought: jobs, the most urgent first; `lost` are ids of the settled batch whose fence was not ours any
+    more."""
 
     jobs: list[Job]
     lost: list[int]

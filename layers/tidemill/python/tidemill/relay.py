@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tidemill import jsontext, outlets
+from tidemill import jsontext, outbox, outlets
 from tidemill.alerts import Alerts
 from tidemill.db import Database, Row
 from tidemill.outbox import Target
@@ -94,6 +94,7 @@ class Relay:
 
     def _fault(self, row: Outgoing) -> str | None:
         if row.topic not in self._targets:
+            # without_target.sql and its index know these rows by their first words.
             return f"no target for the topic {row.topic!r} in OUTBOX_TARGETS"
         return f"over {LARGEST} bytes with its attributes" if not row.body or row.size() > LARGEST else None
 
@@ -117,18 +118,29 @@ class Relay:
 
     def _say(self, troubled: list[Verdict]) -> None:
         told: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+        without_target: set[str] = set()
         for one in troubled:
             self._log.warning(
                 f"outbox row {one.word}", row=one.row.id, topic=one.row.topic, attempt=one.row.attempt, reason=one.error,
                 correlation_id=one.row.attributes.get("correlation_id", ""),
             )  # fmt: skip
-            if one.word == "failed" or one.row.attempt == TELL_AT:
+            if one.row.topic not in self._targets:
+                without_target.add(one.row.topic)
+            elif one.word == "failed" or one.row.attempt == TELL_AT:
                 told[one.row.topic, one.word].append(one)
         for (topic, word), verdicts in told.items():
             what = "was set aside" if word == "failed" else f"could not be sent {TELL_AT} times"
             ids = ", ".join(str(one.row.id) for one in verdicts[:10])
             text = f"outbox: of the topic {topic!r} what has the id {ids} {what}: {verdicts[0].error}"
             self._alerts.alert(text, key=f"outbox {topic} {word}")
+        if without_target:
+            self._tell_once(outbox.without_target(without_target))
+
+    def _tell_once(self, wrong: Mapping[str, str]) -> None:
+        """Tell the troubles that are new; the watch tells when they are over."""
+        names = {"names": list(wrong), "details": list(wrong.values())}
+        for (name,) in self._database.execute("trouble_begins", names):
+            self._alerts.alert(wrong[name], key=f"{name} begins")
 
 
 def _outgoing(row: Row) -> Outgoing:

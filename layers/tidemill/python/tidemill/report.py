@@ -18,7 +18,7 @@ _METRICS = {"done": "JobsDone", "retried": "JobsRetried", "failed": "JobsFailed"
 
 
 class Report:
-    """Collects what became of attempts. `ended` is called for each with its line, `flush` once a batch, `finish` at the end."""
+    """Collects what became of attempts: `ended` is called for each with its line, `flush` once a batch, `finish` at last."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

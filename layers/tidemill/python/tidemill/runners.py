@@ -54,8 +54,8 @@ class _Seat:
 
 class Runners:
     """`execute(work) -> Outcome` never raises; `line(work, outcome, seconds)` is what the log says of it; `may_start(work)`
-    says whether there is still time; `notify` is called when the runners have nothing left to start, or a job was refused its
-    start."""
+    says whether there is still time; `notify` is called when the runners have nothing left to start, or a job was refused
+    its start."""
 
     def __init__(
         self,

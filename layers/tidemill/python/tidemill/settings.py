@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import quote, unquote, urlsplit
 
-from tidemill import jsontext
+from tidemill import jsontext, redaction
 from tidemill.errors import ConfigurationError
 
 _secret_name = re.compile(r"SECRET|TOKEN|PASSWORD|PASSWD|API_KEY|PRIVATE|CREDENTIAL|_KEY$")
@@ -24,7 +22,8 @@ class Settings(Mapping[str, str]):
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = {name: value.strip() for name, value in values.items()}
-        self._secrets = sorted(self._find_secrets(), key=len, reverse=True)
+        self._secrets = self._find_secrets()
+        self._forms = redaction.forms(self._secrets)
 
     def __getitem__(self, name: str) -> str:
         try:
@@ -58,12 +57,31 @@ class Settings(Mapping[str, str]):
             raise ConfigurationError(f"the setting {name} must be a number of at least zero, not {text[:40]!r}")
         return value
 
+    def flag(self, name: str) -> bool:
+        """A setting that is `true`, or else `false` or blank. Raises ConfigurationError that names it."""
+        text = self._values.get(name, "").lower()
+        if text not in ("", "true", "false"):
+            raise ConfigurationError(f"the setting {name} must be true or false, not {text[:40]!r}")
+        return text == "true"
+
     def redact(self, text: str) -> str:
-        """The text with every known secret, plain, percent-encoded or in base64, replaced by ***."""
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, "***")
+        """The text with every known secret, in whichever form (see redaction), replaced by ***."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, "***")
         return text
+
+    def hide(self, address: str) -> None:
+        """Take the password of an address out of texts from now on, too: one that has replaced another."""
+        self._hide(passwords_of(address))
+
+    def hide_settings(self, names: Iterable[str]) -> None:
+        """Take the values of these settings out of texts from now on, too: secrets that are not called so."""
+        self._hide({secret for name in names for secret in secrets_in(self._values.get(name, ""))})
+
+    def _hide(self, secrets: set[str]) -> None:
+        self._secrets |= secrets
+        self._forms = redaction.forms(self._secrets)
 
     def _find_secrets(self) -> set[str]:
         plain: set[str] = set()
@@ -71,14 +89,8 @@ class Settings(Mapping[str, str]):
             if _secret_name.search(name) and not _not_secret.search(name):
                 plain.update(part.strip() for part in value.split(","))
                 plain.add(value)
-            for password in _passwords_in(value):
-                plain.update({password, unquote(password)})
-        # Shorter ones would blank out ordinary words; a secret of under six characters protects nothing anyway.
-        plain = {secret for secret in plain if len(secret) >= 6}
-        encoded = {quote(secret, safe="") for secret in plain}
-        encoded |= {base64.b64encode(secret.encode()).decode() for secret in plain}
-        encoded |= {json.dumps(secret)[1:-1] for secret in plain}
-        return plain | encoded
+            plain |= passwords_of(value)
+        return plain
 
 
 def load(environ: Mapping[str, str], fetch_secret: Callable[[str], str] | None = None) -> Settings:
@@ -86,7 +98,8 @@ def load(environ: Mapping[str, str], fetch_secret: Callable[[str], str] | None =
     blank variable hides nothing; what in the object is no text counts as its JSON, null as missing.
 
     `fetch_secret(arn) -> text` reads a secret (default: Secrets Manager). DATABASE_SECRET_ARN names a secret of the form
-    that RDS keeps ({"username", "password", "host", "port", "dbname"}), from which DATABASE_URL is made.
+    that RDS keeps ({"username", "password", "host", "port", "dbname"}), from which DATABASE_URL is made; without a password
+    where DATABASE_IAM is true.
     """
     values: dict[str, str] = {}
     fetch = fetch_secret or _from_secrets_manager
@@ -98,9 +111,20 @@ def load(environ: Mapping[str, str], fetch_secret: Callable[[str], str] | None =
     return Settings(values)
 
 
+def database_url_now(environ: Mapping[str, str], fetch_secret: Callable[[str], str] | None = None) -> str:
+    """DATABASE_URL as `load` finds it, with secrets that are read anew, and not as they were some minutes ago."""
+    return load(environ, fetch_secret or _from_secrets_manager_now)["DATABASE_URL"]
+
+
 def secrets_in(value: str) -> list[str]:
     """The secrets in one setting, separated by commas (rotation); blank entries are dropped."""
     return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def has_blanks(value: str) -> bool:
+    """Whether some of the secrets in one setting are blank, and others are not."""
+    parts = value.split(",")
+    return 0 < len(secrets_in(value)) < len(parts)
 
 
 def _text(value: object) -> str:
@@ -119,11 +143,18 @@ def _secret_object(fetch: Callable[[str], str], arn: str) -> dict[str, object]:
 
 def _database_url(secret: Mapping[str, object], values: Mapping[str, str]) -> str:
     host = values.get("DATABASE_HOST") or secret.get("host")
-    if not host or "username" not in secret or "password" not in secret:
+    user = values.get("DATABASE_USER") or secret.get("username")
+    by_token = Settings(values).flag("DATABASE_IAM")
+    if not host or not user or (not by_token and "password" not in secret):
         raise ConfigurationError("DATABASE_SECRET_ARN must hold username, password and host")
     name = values.get("DATABASE_NAME") or secret.get("dbname") or "postgres"
-    user, password = quote(str(secret["username"]), safe=""), quote(str(secret["password"]), safe="")
-    return f"postgresql://{user}:{password}@{host}:{secret.get('port') or 5432}/{name}"
+    password = "" if by_token else f":{quote(str(secret['password']), safe='')}"
+    return f"postgresql://{quote(str(user), safe='')}{password}@{host}:{secret.get('port') or 5432}/{name}"
+
+
+def passwords_of(value: str) -> set[str]:
+    """The passwords in an address or a connection string, as they stand there and decoded."""
+    return {form for password in _passwords_in(value) for form in (password, unquote(password))}
 
 
 def _passwords_in(value: str) -> Iterator[str]:
@@ -135,9 +166,16 @@ def _passwords_in(value: str) -> Iterator[str]:
         yield value  # no address: the database client would repeat it as it is in its error
     for quoted, bare in _password_field.findall(value):
         yield quoted or bare
+        yield re.sub(r"\\(.)", r"\1", quoted)
 
 
 def _from_secrets_manager(arn: str) -> str:
     from aws_lambda_powertools.utilities.parameters import get_secret
 
     return str(get_secret(arn, max_age=300))
+
+
+def _from_secrets_manager_now(arn: str) -> str:
+    from aws_lambda_powertools.utilities.parameters import get_secret
+
+    return str(get_secret(arn, force_fetch=True))

@@ -28,10 +28,19 @@ class Source:
     """One sender, called at /hooks/{name}. Raises ConfigurationError that names the parameter.
 
     `verify` checks a request, `dedup_key` finds the sender's id of a delivery (see tidemill.verify for both). Without a key,
-    deliveries of this source are never taken for duplicates.
+    deliveries of this source are never taken for duplicates. `answer` is for a sender who takes nothing but that for an
+    acknowledgement of what is stored; `register` says where the sender is told the address.
     """
 
-    def __init__(self, name: str, verify: Verify, dedup_key: Key | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        verify: Verify,
+        dedup_key: Key | None = None,
+        *,
+        answer: Reply | None = None,
+        register: str = "",
+    ) -> None:
         if not isinstance(name, str) or not _name.fullmatch(name):
             raise ConfigurationError(f"source {name!r}: name must be 1 to 100 of a-z 0-9 . _ -, not first one of . _ -")
         if not callable(verify):
@@ -41,9 +50,11 @@ class Source:
         self.name = name
         self.module, line = _declared_at()
         self.routes: list[Route] = []
+        self.verify = verify
+        self.answer = answer
+        self.register = register
         self.secrets: tuple[str, ...] = tuple(getattr(verify, "secrets", ()))
         self.secret_headers = frozenset(header.lower() for header in getattr(verify, "headers", ()))
-        self._verify = verify
         self._dedup_key = dedup_key
         # By its line, so that a reloaded module replaces its source, and a second one of the name does not do so in silence.
         declared.add((self.module, name, line), self.module, self)
@@ -61,7 +72,7 @@ class Source:
         """Whether the request is genuine, at `now` (epoch seconds). Pure, and never raises: a verification that raises, or
         answers anything else, refuses."""
         try:
-            verdict = self._verify(request, settings, now)
+            verdict = self.verify(request, settings, now)
         except Exception as error:
             return Refused(f"the verification raised {type(error).__name__}")
         if isinstance(verdict, Accepted):

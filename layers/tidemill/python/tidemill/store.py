@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC
@@ -14,15 +13,17 @@ import psycopg
 
 from tidemill import jsontext
 from tidemill.db import Database, Row
-from tidemill.model import Event, Yielded
+from tidemill.model import Delivery, Event, Yielded
 from tidemill.newjob import columns
 
 _number = re.compile("[0-9]{1,18}")
+_parked = re.compile("p([0-9]{1,11})-([0-9a-f]{32})")
 
 
 class Stored(NamedTuple):
-    """What became of a delivery. `jobs` is how many it made, `signals` how many it was the first to give; of a duplicate,
-    `id` and `ticket` are those of the first one, and `differs` says that the first one's body was another."""
+    """What became of a delivery. `jobs` is how many it made, `signals` how many it was the first to give (of parked ones:
+    all that were stored together); of a duplicate both are 0, `id` and `ticket` are those of the first one, and `differs`
+    says that the first one's body was another."""
 
     id: int
     ticket: str
@@ -36,10 +37,12 @@ class Arriving(Event):
     """An Event on its way into the store. It has no id yet: one is drawn from the database when a route first asks for it,
     and the event is then stored under it. `lost` is the error where the database did not answer."""
 
-    def __init__(self, database: Database, **fields: Any) -> None:
-        self.__dict__.update(fields, _database=database, lost=None)
+    def __init__(self, database: Database, delivery: Delivery) -> None:
+        self.__dict__.update(delivery._asdict(), _database=database, lost=None)
 
     lost: psycopg.Error | None
+    dedup_key: str | None
+    token: str
 
     @cached_property
     def id(self) -> int:
@@ -55,54 +58,109 @@ class Arriving(Event):
         return self.__dict__.get("id")
 
 
-class Store:
-    """Writes events with their jobs; `limits` maps a kind to the name of its limit."""
+class Routed(NamedTuple):
+    """An event with what its routes yielded, or with why it has no jobs."""
 
-    def __init__(self, database: Database, limits: Mapping[str, str]) -> None:
+    event: Arriving
+    yielded: Sequence[Yielded]
+    fault: str | None
+
+
+class Store:
+    """Writes events with their jobs; `limits` maps a kind to the name of its limit. `once`: what was lost in the middle is
+    not tried again here, since the caller has a quicker way."""
+
+    def __init__(self, database: Database, limits: Mapping[str, str], once: bool = False) -> None:
         self._database = database
         self._limits = limits
+        self._once = once
 
-    def put(self, event: Arriving, dedup_key: str | None, yielded: Sequence[Yielded], route_error: str | None) -> Stored:
+    def put(self, routed: Routed) -> Stored:
         """Store an event with what its routes yielded, unless one with its dedup key is there; a job whose key is held is
         left out, and so is a signal whose name has come before.
 
         Raises psycopg.Error: then nothing was stored, or it is unknown whether it was, and the sender must come again.
         """
-        token = os.urandom(16).hex()
-        parameters = {
-            "id": event.drawn,
-            "source": event.source,
-            "dedup_key": dedup_key,
-            "headers": jsontext.dumps(event.headers),
-            "body": event.body,
-            "received_at": event.received_at,
-            "correlation_id": event.correlation_id,
-            "route_error": route_error,
-            "token": token,
-            **columns(yielded, self._limits),
-        }
-        number, held_token, duplicate, differs, jobs, signals = self._receive(parameters)
+        number, held_token, duplicate, differs, jobs, signals = self._receive(
+            {**_columns(routed), **columns(routed.yielded, self._limits)}
+        )
+        if jobs is None:
+            jobs = 0 if duplicate else self._database.execute("event_jobs", {"id": number})[0][0]
         return Stored(number, f"{number}-{held_token}", duplicate, differs, jobs, signals)
+
+    def put_parked(self, several: Sequence[Routed]) -> list[Stored | None]:
+        """Store events that were parked, by the same rules, all or none of them; None is one that had been stored before. No
+        two may have the same source and dedup key, or the same token. Raises psycopg.Error; an IntegrityError may only say
+        that another is storing the same at this moment."""
+        events = [_columns(one) for one in several]
+        jobs = [(one.event.token, columns(one.yielded, self._limits)) for one in several]
+        parameters = {plural: [event[name] for event in events] for plural, name in _plurals.items()}
+        parameters |= {name: [value for _, one in jobs for value in one[name]] for name in jobs[0][1]}
+        parameters["job_tokens"] = [token for token, one in jobs for _ in one["kinds"]]
+        parameters["signal_tokens"] = [token for token, one in jobs for _ in one["signal_names"]]
+        rows = {row[0]: row[1:] for row in self._database.execute("absorb", parameters)}
+        return [_stored(one.event, rows[one.event.token]) for one in several]
 
     def status(self, ticket: str) -> dict[str, Any] | None:
         """{"id", "received_at", "jobs": [{"id", "kind", "status"}]} of the event that a ticket is for."""
         number, _, token = ticket.partition("-")
-        rows = self._database.execute("event_status", {"id": int(number)}) if _number.fullmatch(number) else []
+        if parked := _parked.fullmatch(ticket):
+            rows = self._database.execute("parked_status", {"token": parked[2]})
+        else:
+            rows = self._database.execute("event_status", {"id": int(number)}) if _number.fullmatch(number) else []
         if not rows or not hmac.compare_digest(token.encode("utf-8", "replace"), rows[0][0].encode()):
             return None
-        return {"id": int(number), "received_at": rows[0][1].astimezone(UTC).isoformat(), "jobs": rows[0][2]}
+        return {"id": rows[0][1], "received_at": rows[0][2].astimezone(UTC).isoformat(), "jobs": rows[0][3]}
 
     def ping(self) -> None:
         """Ask the database for an answer. Raises psycopg.Error."""
         self._database.execute("health")
 
     def _receive(self, parameters: Mapping[str, Any]) -> Row:
+        statement = "receive" if parameters["id"] is None and not parameters["signal_names"] else "receive_whole"
         self._database.connection()  # an error in connecting is none in which something may have been stored
         try:
-            return self._database.execute("receive", parameters)[0]
+            return self._database.execute(statement, parameters)[0]
         except psycopg.OperationalError as error:
             # Lost in the middle (an error that the server tells has a code): whether it was stored is unknown. With a key it
             # may run once more, and then meets what it has stored.
-            if error.sqlstate is not None or parameters["dedup_key"] is None:
+            if error.sqlstate is not None or parameters["dedup_key"] is None or self._once:
                 raise
-            return self._database.execute("receive", parameters)[0]
+            return self._database.execute(statement, parameters)[0]
+
+
+def parked_ticket(delivery: Delivery) -> str:
+    """The ticket of a delivery that was parked and has no number yet; it tells when that was, in epoch seconds."""
+    return f"p{delivery.received_at.timestamp():.0f}-{delivery.token}"
+
+
+def parked_at(ticket: str) -> int | None:
+    """When the delivery of a ticket was parked, in epoch seconds; None where the ticket is none of that kind."""
+    found = _parked.fullmatch(ticket)
+    return int(found[1]) if found else None
+
+
+_plurals = {
+    "ids": "id", "sources": "source", "dedup_keys": "dedup_key", "headers": "headers", "bodies": "body",
+    "received_ats": "received_at", "correlation_ids": "correlation_id", "route_errors": "route_error", "tokens": "token",
+}  # fmt: skip
+
+
+def _columns(routed: Routed) -> dict[str, Any]:
+    event = routed.event
+    return {
+        "id": event.drawn,
+        "source": event.source,
+        "dedup_key": event.dedup_key,
+        "headers": jsontext.dumps(event.headers),
+        "body": event.body,
+        "received_at": event.received_at,
+        "correlation_id": event.correlation_id,
+        "route_error": routed.fault,
+        "token": event.token,
+    }
+
+
+def _stored(event: Arriving, row: Row) -> Stored | None:
+    number, before, duplicate, differs, jobs, signals = row
+    return None if before else Stored(number, f"{number}-{event.token}", duplicate, differs, jobs, signals)

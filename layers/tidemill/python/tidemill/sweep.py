@@ -20,11 +20,12 @@ from tidemill.telemetry import Log
 
 @dataclass
 class Swept:
-    """What a sweep did: jobs made, slots that will never run, schedules that failed."""
+    """What a sweep did: jobs made, slots that will never run, schedules that failed, and those found late by a period."""
 
     enqueued: int = 0
     missed: int = 0
     failed: int = 0
+    overdue: int = 0
 
 
 class Seen(NamedTuple):
@@ -77,6 +78,7 @@ class Sweep:
         """Enqueue what is due of one schedule; yields what people are to be told."""
         since = schedule.restart(seen.since, now) if seen.rule != schedule.rule else seen.since
         late = schedule.overdue(since, now)
+        swept.overdue += late
         first, why = schedule.text(schedule.next_slot(since)), "nobody looked in time"
         try:
             if (seen.kind, seen.rule) != (schedule.kind, schedule.rule):

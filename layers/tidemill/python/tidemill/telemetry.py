@@ -64,6 +64,11 @@ class Log:
     def error(self, message: str, **fields: Any) -> None:
         self._say("ERROR", message, fields)
 
+    def short(self, text: object, limit: int = 1000) -> str:
+        """A text for a line, in at most `limit` bytes. To cut it where it is said could leave half a secret, which would not
+        be found here."""
+        return jsontext.safe(str(text), self._redact, limit)
+
     def _say(self, level: str, message: str, fields: Mapping[str, Any]) -> None:
         text = message if isinstance(message, str) else _shown(message)
         line = {"level": level, "message": text, "timestamp": now_text(), **self._fields, **fields}

@@ -19,7 +19,7 @@ from tidemill.handlers import Handler
 from tidemill.prune import prune
 from tidemill.schedule import Schedule
 from tidemill.settings import Settings
-from tidemill.sweep import Sweep
+from tidemill.sweep import Sweep, Swept
 from tidemill.telemetry import Log
 from tidemill.watch import Watch
 
@@ -29,7 +29,7 @@ MOST_PRUNING = 10.0  # seconds
 MARGIN = 5.0  # seconds before the deadline at which pruning has ended
 MOST_COUNTED = 10_000  # jobs of a line, and failed ones
 JOBS_A_DRAIN = 500
-MOST_DRAINS = 10
+MOST_DRAINS = 10  # woken at once, where DRAIN_CONCURRENCY does not say how many there may be
 
 T = TypeVar("T")
 
@@ -45,7 +45,8 @@ class Backlog(NamedTuple):
 
 
 class Tick:
-    """Made once a container. `wake(count)` asks for drains. Raises ConfigurationError where RETENTION_DAYS is no number."""
+    """Made once a container. `wake(count)` asks for drains. Raises ConfigurationError where RETENTION_DAYS or
+    DRAIN_CONCURRENCY is no number."""
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Tick:
         self._max_attempts = {kind: one.max_attempts for kind, one in handlers.items()}
         self._watch = Watch(database, settings, alerts)
         self._retention = settings.number("RETENTION_DAYS", RETENTION_DAYS)
+        self._most_drains = math.ceil(settings.number("DRAIN_CONCURRENCY", 0)) or MOST_DRAINS
         self._log = log
         self._alerts = alerts
         self._wake = wake
@@ -78,7 +80,7 @@ class Tick:
 
     def _run(self, context: object) -> dict[str, Any]:
         failed: list[str] = []
-        swept = self._step("schedules", self._sweep.run, failed)
+        swept = self._step("schedules", self._sweep_schedules, failed)
         reaped = self._step("leases", self._reap, failed)
         backlog = self._step("backlog", self._measure, failed)
         wrong = self._step("watch", lambda: self._watch.run(backlog) if backlog else [], failed)
@@ -138,6 +140,12 @@ class Tick:
         except psycopg.Error as error:
             self._log.warning("the schedule function could not sign off", error=type(error).__name__)
 
+    def _sweep_schedules(self) -> Swept:
+        swept = self._sweep.run()
+        counts = {"SchedulesOverdue": swept.overdue, "SlotsEnqueued": swept.enqueued, "SlotsMissed": swept.missed}
+        telemetry.write_lines([telemetry.metrics({name: (count, "Count") for name, count in counts.items()})])
+        return swept
+
     def _reap(self) -> int:
         reaped = queue.reap(self._database, self._max_attempts)
         dead = [job for job in reaped if job.status == "failed"]
@@ -161,7 +169,7 @@ class Tick:
 
     def _wake_drains(self, backlog: Backlog | None) -> int:
         """Wake as many drains as the ready jobs need; one where nobody knows how many are ready."""
-        count = 1 if backlog is None else min(math.ceil(backlog.ready / JOBS_A_DRAIN), MOST_DRAINS)
+        count = 1 if backlog is None else min(math.ceil(backlog.ready / JOBS_A_DRAIN), self._most_drains)
         if count:
             self._wake(count)
         return count

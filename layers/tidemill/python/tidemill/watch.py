@@ -1,10 +1,11 @@
-"""Silence is heard: a line that is too old, a drain that does not drain, a source that refuses everything, a job that died
-without anybody being told. Each is told once, and when it is over."""
+"""Silence is heard: a line that is too old, a drain that does not drain, a source that refuses everything, a topic of the
+outbox without a target, a job that died without anybody being told. Each is told once, and when it is over."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from tidemill import outbox, telemetry
 from tidemill.alerts import Alerts
 from tidemill.db import Database
 from tidemill.settings import Settings
@@ -54,13 +55,15 @@ class Watch:
                 f"old line: the oldest job that could be claimed waits for {waited}; {backlog.ready} are ready"
             )
         silent = backlog.oldest if drained is None else min(drained, backlog.oldest)
+        telemetry.write_lines([telemetry.metrics({"DrainSilence": (silent, "Seconds")})])
         if silent > self._drain_silence:
             last = "no drain has ever ended" if drained is None else f"the last drain ended {_words(drained)} ago"
             wrong["silent drain"] = f"silent drain: {last}, and {backlog.ready} jobs are ready"
         for source, count in sorted(refusing.items()):
             name = f"refusing source {source}"
             wrong[name] = f"{name}: {count} deliveries refused in the last hours and none taken; is its secret right?"
-        return wrong
+        set_aside = self._database.execute("without_target")
+        return wrong | outbox.without_target(topic for (topic,) in set_aside)
 
     def _tell_of_the_dead(self) -> None:
         for job_id, kind, error_class, error, correlation_id in self._database.execute("untold"):

@@ -114,7 +114,6 @@ class Drain:
         self._hand.give_back(self._runners.refused() + (self._take_all_back() if over else []))
         self._hand.settle()
         taken = self._claim(0 if over else self._room(), now)
-        self._report.flush()
         if self._hand:
             self._idle_since = None
             if not taken:
@@ -193,6 +192,8 @@ class Drain:
     def _claim(self, size: int, now: float) -> int:
         """Claim up to `size` jobs and hand them to the runners; answers how many were claimed."""
         taken, works = self._hand.claim(size, now)
+        # Here, where the runners are idle: a write lets go of the interpreter's lock, and busy threads give it back late.
+        self._report.flush()
         self._suspects += [work for work in works if is_suspect(work.job)]
         self._keep_one_suspect()
         self._runners.put([work for work in works if not is_suspect(work.job)])

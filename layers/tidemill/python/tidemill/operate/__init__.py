@@ -7,16 +7,31 @@ what it answers; its fields are named below, each with the function that reads i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tidemill.db import Database
 from tidemill.errors import CommandError
 from tidemill.handlers import Handler
-from tidemill.operate import find, limits, redrive, replay, restart, show, stats
+from tidemill.operate import (
+    find,
+    limits,
+    operations,
+    redrive,
+    rejected,
+    replay,
+    restart,
+    schedules,
+    search,
+    show,
+    sources,
+    stats,
+    tail,
+)
 from tidemill.operate.arguments import Reader, cursor, flag, identity, instant, page, read, seconds, shown, text
 from tidemill.operate.operation import Operation, Parts
+from tidemill.schedule import Schedule
 from tidemill.settings import Settings
 from tidemill.source import Source
 from tidemill.telemetry import Log
@@ -32,13 +47,20 @@ class Command(NamedTuple):
 
 _failures: dict[str, Reader] = {"kind": text, "error_class": text, "since": instant, "until": instant}
 _events: dict[str, Reader] = {"source": text, "since": instant, "until": instant, "unrouted": flag}
+_again: dict[str, Reader] = {"force": flag, "dry_run": flag, "limit": page}
 
 COMMANDS = {
     "failed": Command(find.failed, {**_failures, "limit": page, "after": cursor}),
+    "rejected": Command(rejected.rejected, {"source": text, "since": instant, "limit": page, "after": cursor}),
     "show": Command(show.show, {"job": identity, "event": identity}),
     "stats": Command(stats.stats, {}),
-    "retry": Command(redrive.retry, {"job": identity, **_failures, "force": flag, "dry_run": flag}, wakes=True),
-    "replay": Command(replay.replay, {"event": identity, **_events, "force": flag, "dry_run": flag}, wakes=True),
+    "schedules": Command(schedules.schedules, {}),
+    "sources": Command(sources.sources, {}),
+    "tail": Command(tail.tail, {"after": tail.after, "limit": page}),
+    "search": Command(search.search, {"text": text}),
+    "operations": Command(operations.operations, {"limit": page, "after": cursor}),
+    "retry": Command(redrive.retry, {"job": identity, **_failures, **_again, "after": redrive.after}, wakes=True),
+    "replay": Command(replay.replay, {"event": identity, **_events, **_again, "after": replay.after}, wakes=True),
     "cancel": Command(redrive.cancel, {"job": identity}),
     "restart": Command(restart.restart, {"job": identity, "step": text}, wakes=True),
     "pause": Command(limits.pause, {"limit": text, "for": seconds}),
@@ -61,8 +83,10 @@ class Operator:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         wake: Callable[[], None] = lambda: None,
+        schedules: Iterable[Schedule] = (),
     ) -> None:
-        self._parts = Parts(database, handlers, sources, limits, settings.redact)
+        by_name = {one.name: one for one in schedules}
+        self._parts = Parts(database, handlers, sources, limits, settings.redact, by_name, settings)
         self._log = log
         self._now = now
         self._wake = wake

@@ -12,6 +12,8 @@ from tidemill import jsontext
 from tidemill.db import Connection, Database, run, statement
 from tidemill.errors import CommandError
 from tidemill.handlers import Handler
+from tidemill.operate.cursors import cursor_of
+from tidemill.schedule import Schedule
 from tidemill.source import Source
 
 T = TypeVar("T")
@@ -21,13 +23,16 @@ MOST_REFUSED = 1000  # that a bulk command names; the rest is counted
 
 @dataclass(frozen=True)
 class Parts:
-    """What commands work with. `limits` maps a kind to the name of its limit; `redact` takes secrets out of a text."""
+    """What commands work with. `limits` maps a kind to the name of its limit; `redact` takes secrets out of a text; of
+    `settings` an answer says at most whether one is set."""
 
     database: Database
     handlers: Mapping[str, Handler]
     sources: Mapping[str, Source]
     limits: Mapping[str, str]
     redact: Callable[[str], str]
+    schedules: Mapping[str, Schedule]
+    settings: Mapping[str, str]
 
     def change(self, work: Callable[[Connection], T]) -> T:
         """Run work in a transaction of its own, again after a deadlock with workers, which settle in their own order."""
@@ -53,6 +58,10 @@ class Operation:
     def get(self, field: str) -> Any:
         """The value of a field, None where it was not given."""
         return self._values.get(field)
+
+    def going_on(self, place: Mapping[str, Any] | None) -> dict[str, Any]:
+        """{"after": cursor of the place, or null} as part of the answer to a command with a limit."""
+        return {"after": place and cursor_of(place)} if self.get("limit") else {}
 
     def record(self, connection: Connection, outcome: Mapping[str, Any]) -> None:
         """Write what came of the command, in the transaction of the change; called again it replaces the outcome."""

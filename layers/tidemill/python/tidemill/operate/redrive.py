@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import count
 from typing import Any
 
 from tidemill.db import Connection, run, statement
 from tidemill.errors import CommandError
 from tidemill.newjob import key_text
+from tidemill.operate.cursors import cursor
 from tidemill.operate.operation import Bulk, Operation, Parts
 from tidemill.operate.plan import Found
 
@@ -16,15 +18,18 @@ CHUNK = 500
 
 _filters = ("kind", "error_class", "since", "until")
 
+after = cursor(began=datetime, after_at=datetime, after_id=int)
+
 
 def retry(parts: Parts, operation: Operation) -> dict[str, Any]:
     """Of one job {"job": id, "outcome": "redriven", "changed": 1}, or with `force`, of a job that is done or discarded,
     {"job": the new job's id, "outcome": "created", "copy_of": id, "changed": 1}. Of many (by kind, error_class, since, until
-    of failed_at) {"matched", "changed", "refused"}, in chunks, each a transaction of its own. A dry run changes nothing: its
-    `changed` is 0, and the id of a new job null."""
+    of failed_at) {"matched", "changed", "refused"}, in chunks, each a transaction of its own. With `limit` it stops after so
+    many, and `after` is the cursor to go on from, null at the end: each of those that had failed when the first one began is
+    met once. A dry run changes nothing: its `changed` is 0, and the id of a new job null."""
     given = [name for name in _filters if operation.get(name) is not None]
     if (number := operation.get("job")) is not None:
-        for name in given:
+        for name in (*given, *(name for name in ("limit", "after") if operation.get(name) is not None)):
             raise CommandError("invalid", f"{name} is for the retry of many jobs, not of one", name)
         return parts.change(lambda connection: _retry_one(connection, parts, operation, number))
     if not given:
@@ -138,9 +143,10 @@ def _retry_many(parts: Parts, operation: Operation) -> dict[str, Any]:
     database, dry_run = parts.database, operation.get("dry_run")
     bulk = Bulk()
     filters = {name: operation.get(name) for name in _filters}
-    place = {"began": database.execute("operate_began")[0][0], "after_at": None, "after_id": None}
+    place = operation.get("after") or {"began": database.execute("operate_began")[0][0], "after_at": None, "after_id": None}
+    size = operation.get("limit") or CHUNK
     while True:
-        rows = database.execute("operate_failed_chunk", {**filters, **place, "size": CHUNK})
+        rows = database.execute("operate_failed_chunk", {**filters, **place, "size": size})
         bulk.matched += len(rows)
         known: list[tuple[int, str]] = []
         for number, kind, _ in rows:
@@ -151,12 +157,13 @@ def _retry_many(parts: Parts, operation: Operation) -> dict[str, Any]:
                 bulk.refuse(number, error)
         if not dry_run:
             _redrive_chunk(parts, operation, known, bulk)
-        if len(rows) < CHUNK:
+        if len(rows) == size:
+            place = {**place, "after_at": rows[-1][2], "after_id": rows[-1][0]}
+        if len(rows) < size or operation.get("limit"):
             break
-        place |= {"after_at": rows[-1][2], "after_id": rows[-1][0]}
     if not dry_run:
         parts.change(lambda connection: operation.record(connection, bulk.outcome()))
-    return bulk.outcome()
+    return bulk.outcome() | operation.going_on(place if len(rows) == size else None)
 
 
 def _redrive_chunk(parts: Parts, operation: Operation, known: list[tuple[int, str]], bulk: Bulk) -> None:

@@ -10,6 +10,7 @@ from tidemill.db import Connection, run, statement
 from tidemill.errors import CommandError
 from tidemill.model import Event, NewJob
 from tidemill.newjob import key_text, signals
+from tidemill.operate.cursors import cursor
 from tidemill.operate.operation import Bulk, Operation, Parts
 from tidemill.operate.plan import Found, Step, held_by_another, plan
 from tidemill.operate.redrive import copy, redrive
@@ -21,19 +22,22 @@ _filters = ("source", "since", "until", "unrouted")
 
 Jobs = list[dict[str, Any]]
 
+after = cursor(last=int, after=int)
+
 
 def replay(parts: Parts, operation: Operation) -> dict[str, Any]:
     """Of one event {"event": id, "jobs": [{"id", "kind", "outcome"}]}; where a job of another event holds a key, the outcome
     is `exists` and a `message` says so. Of many (by source, since, until of received_at, unrouted: those with a route_error)
     {"matched", "changed", "refused", "jobs": {outcome: number}}, in the order of their arrival, each in a transaction of its
-    own; an event is changed when a job of it was created or redriven. A dry run changes nothing: its `changed` is 0, and the
-    ids of new jobs are null. An event that cannot be routed is refused, and its route_error says why."""
+    own; an event is changed when a job of it was created or redriven; `limit` and `after` as in retry. A dry run changes
+    nothing: its `changed` is 0, and the ids of new jobs are null. An event that cannot be routed is refused, and its
+    route_error says why."""
     given = [name for name in _filters if operation.get(name)]
     if (number := operation.get("event")) is None:
         if not given:
             raise CommandError("invalid", "give event, or some of source, since, until, unrouted", "event")
         return _replay_many(parts, operation)
-    for name in given:
+    for name in (*given, *(name for name in ("limit", "after") if operation.get(name) is not None)):
         raise CommandError("invalid", f"{name} is for the replay of many events, not of one", name)
 
     def work(connection: Connection) -> Jobs | CommandError:
@@ -51,7 +55,8 @@ def replay(parts: Parts, operation: Operation) -> dict[str, Any]:
 def _replay_many(parts: Parts, operation: Operation) -> dict[str, Any]:
     dry_run = operation.get("dry_run")
     bulk, outcomes = Bulk(), Counter[str]()
-    place = {"last": parts.database.execute("operate_began")[0][1], "after": 0}
+    place = operation.get("after") or {"last": parts.database.execute("operate_began")[0][1], "after": 0}
+    size = operation.get("limit") or CHUNK
     filters = {name: operation.get(name) for name in _filters} | {"unrouted": bool(operation.get("unrouted"))}
 
     def one(number: int) -> Jobs | CommandError:
@@ -67,7 +72,7 @@ def _replay_many(parts: Parts, operation: Operation) -> dict[str, Any]:
             return error
 
     while True:
-        rows = parts.database.execute("operate_events_chunk", {**filters, **place, "size": CHUNK})
+        rows = parts.database.execute("operate_events_chunk", {**filters, **place, "size": size})
         for (number,) in rows:
             bulk.matched += 1
             jobs = one(number)
@@ -76,13 +81,14 @@ def _replay_many(parts: Parts, operation: Operation) -> dict[str, Any]:
                 bulk.refuse(number, jobs)
             else:
                 outcomes.update(job["outcome"] for job in jobs)
-        if len(rows) < CHUNK:
+        if len(rows) == size:
+            place = {**place, "after": rows[-1][0]}
+        if len(rows) < size or operation.get("limit"):
             break
-        place["after"] = rows[-1][0]
     answer = {**bulk.outcome(), "jobs": dict(outcomes)}
     if not dry_run:
         parts.change(lambda connection: operation.record(connection, answer))
-    return answer
+    return answer | operation.going_on(place if len(rows) == size else None)
 
 
 def _changed(jobs: Jobs | CommandError) -> int:

@@ -1,5 +1,5 @@
 -- What the status address of an event tells: never a payload.
-select token, received_at,
+select token, id, received_at,
        (select coalesce(json_agg(json_build_object('id', id, 'kind', kind, 'status', status) order by id), '[]')
         from jobs where event_id = events.id)
 from events

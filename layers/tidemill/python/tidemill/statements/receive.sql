@@ -1,10 +1,10 @@
--- An event with its jobs and signals, or what is known of a delivery that came again, in one round trip. The update locks and
--- returns the row that the insert ran into, also one that this statement's snapshot does not see. A token is new with every
--- delivery, so a row that has ours was made by it: by this statement (xmax = 0), or by an earlier one whose answer was lost.
+-- An event with its jobs, or what is known of a delivery that came again, in one round trip. The update locks and returns the
+-- row that the insert ran into, also one that this statement's snapshot does not see. A token is new with every delivery, so a
+-- row that has ours was made by it: by this statement (xmax = 0), or by an earlier one whose answer was lost; of that one the
+-- number of jobs is null.
 with arrived as (
-  insert into events as e (id, source, dedup_key, headers, body, received_at, correlation_id, route_error, token)
-  overriding system value
-  values (event_number(%(id)s), %(source)s, %(dedup_key)s, %(headers)s::jsonb, %(body)b, %(received_at)s,
+  insert into events as e (source, dedup_key, headers, body, received_at, correlation_id, route_error, token)
+  values (%(source)s, %(dedup_key)s, %(headers)s::jsonb, %(body)b, %(received_at)s,
           %(correlation_id)s, %(route_error)s, %(token)s)
   on conflict (source, dedup_key) where dedup_key is not null do update set
     redeliveries = e.redeliveries + (e.token is distinct from excluded.token)::int,
@@ -24,17 +24,8 @@ created as (
   order by n.position
   on conflict (kind, key) where key is not null do nothing
   returning 1
-),
-signalled as (
-  insert into signals (name, payload)
-  select n.name, n.payload
-  from arrived, unnest(%(signal_names)s::text[], %(signal_payloads)s::jsonb[]) with ordinality as n(name, payload, position)
-  where arrived.inserted
-  order by n.position
-  on conflict (name) do nothing
-  returning 1
 )
 select id, token, token is distinct from %(token)s, differs,
-       case when inserted then (select count(*) from created) else (select count(*) from jobs where event_id = arrived.id) end,
-       (select count(*) from signalled)
+       case when inserted then (select count(*) from created) end,
+       0
 from arrived

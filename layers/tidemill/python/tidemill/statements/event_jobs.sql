@@ -1,0 +1,2 @@
+-- How many jobs an event has made.
+select count(*) from jobs where event_id = %(id)s
