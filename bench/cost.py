@@ -1,6 +1,6 @@
 """What a million events cost: measured durations and memory, turned into money by public list prices.
 
-`python -m bench.cost [--intake-ms 15] [--drain-us 150] ...`. Prices are those of us-east-1 for arm64 without the free
+`python -m bench.cost [--intake-ms 15] [--job-ms 22.2] ...`. Prices are those of us-east-1 for arm64 without the free
 tier, as third parties gave them in 2026 of AWS's pricing pages for Lambda, API Gateway and CloudWatch: check them first.
 """
 
@@ -14,7 +14,7 @@ GB_SECOND = 0.0000133334  # dollars; Lambda, arm64
 REQUEST = 0.20 / MILLION  # dollars; Lambda
 HTTP_API = 1.00 / MILLION  # dollars; API Gateway's HTTP API, the first 300 million
 LOG_GB = 0.50  # dollars; CloudWatch Logs, taken in
-KEPT_GB = 0.03  # dollars; CloudWatch Logs, kept for a month
+GB = 2**30
 
 # Dollars a million events or runs, as their price lists say (they count what they bill in different ways).
 HOSTED = {"QStash": 10, "Hatchet": 9, "Trigger.dev (and compute)": 25, "Hookdeck": 49, "Svix": 95, "Temporal Cloud": 110}
@@ -28,9 +28,9 @@ class Measured:
 
     intake_ms: float = 15.0
     intake_mb: int = 256
-    job_ms: float = 0.15
+    job_ms: float = 22.2
     drain_mb: int = 512
-    jobs_a_drain: float = 10.0
+    jobs_a_drain: float = 1000.0
     log_bytes: int = 1024
 
 
@@ -42,7 +42,7 @@ def million(measured: Measured) -> dict[str, float]:
         "intake, compute": measured.intake_ms / 1000 * measured.intake_mb / 1024 * GB_SECOND * MILLION,
         "drain, requests": REQUEST * MILLION / measured.jobs_a_drain,
         "drain, compute": measured.job_ms / 1000 * measured.drain_mb / 1024 * GB_SECOND * MILLION,
-        "log": measured.log_bytes * MILLION / 1e9 * (LOG_GB + KEPT_GB),
+        "log": measured.log_bytes * MILLION / GB * LOG_GB,
     }
 
 
