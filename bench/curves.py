@@ -10,8 +10,8 @@ Curve = list[tuple[float, float]]
 
 
 def medians(runs: Iterable[Mapping[str, Any]], axis: str, per: str) -> dict[str, Curve]:
-    """By the name of a contender: where on the axis, in order, and the median of its jobs there in a second of `per`, `cpu` or
-    `clock`."""
+    """By the name of a contender: where on the axis, in order, and the median of its jobs there in a second of `cpu` or by
+    the `clock`, as `per` says."""
     found: dict[str, dict[int, list[float]]] = {}
     for run in runs:
         if run["axis"] == axis:

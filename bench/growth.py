@@ -47,7 +47,7 @@ KEEPS_NONE = {"graphile-worker": ("finished",)}  # it deletes what is done: noth
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make growth", description=__doc__)
     parser.add_argument("--draw", action="store_true", help="measure nothing; draw what was measured before")
-    parser.add_argument("--by", choices=["cpu", "clock"], default="cpu", help="the seconds of the picture (cpu)")
+    parser.add_argument("--by", choices=["cpu", "clock"], default="clock", help="the seconds of the picture (clock)")
     parser.add_argument("--rounds", type=int, default=2, help="how often each is measured (2)")
     parser.add_argument("--minutes", type=float, default=20, help="begin no round that would end later (20)")
     chosen = parser.parse_args()

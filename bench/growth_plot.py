@@ -48,10 +48,10 @@ def main(per: str) -> None:
     waits = {name: waited(found["pickup"], name) for name in ("p50", "p99")}
     times = [time for curve in waits.values() for _, time in curve]
     dress(panels[3], "4  Pickup by Tidemill", "deliveries a second", "ms from 202 to the handler", times)
-    pickup(panels[3], waits)
+    pickup(panels[3], waits, waited(found["pickup"], "reached"))
     said = f"{found['cores']} cores for worker and server together; medians of {len(found['load_average'])} rounds"
     figure.text(0.995, 0.01, said, ha="right", color=COLOURS["one at a time"], fontsize=8)
-    figure.tight_layout(w_pad=1, h_pad=2)
+    figure.tight_layout(w_pad=1, h_pad=2, rect=(0, 0.025, 1, 1))
     figure.savefig(DOCS / "growth.png", dpi=110, facecolor="white")
 
 
@@ -79,23 +79,26 @@ def drain_rate(panel: Axes, axis: str, curves: dict[str, Curve]) -> None:
 
 
 def waited(loads: list[dict[str, Any]], what: str) -> Curve:
-    """The medians of what was waited under each load; loads that the sender did not reach are left out."""
-    found = []
-    for rate in sorted({load["rate"] for load in loads}):
-        same = [load for load in loads if load["rate"] == rate]
-        if statistics.median(load["reached"] for load in same) >= REACHED * rate:
-            found.append((rate, statistics.median(load[what] for load in same)))
-    return found
+    """The medians of `what` at each load."""
+    rates = sorted({load["rate"] for load in loads})
+    return [(rate, statistics.median(load[what] for load in loads if load["rate"] == rate)) for rate in rates]
 
 
-def pickup(panel: Axes, waits: dict[str, Curve]) -> None:
+def pickup(panel: Axes, waits: dict[str, Curve], reached: Curve) -> None:
     panel.set_xscale("log")
-    panel.set_xticks([rate for rate, _ in waits["p50"]])
+    panel.set_xticks([rate for rate, _ in reached])
     low, high = panel.get_ylim()
     panel.set_yticks([time for time in MILLISECONDS if low <= time <= high])
+    solid = sum(got >= REACHED * rate for rate, got in reached)
     for name, curve in waits.items():
-        line(panel, curve, COLOURS["Tidemill"], name == "p50")
-    name_ends(panel, waits, dict.fromkeys(waits, COLOURS["Tidemill"]), "p50")
+        line(panel, curve[:solid], COLOURS["Tidemill"], name == "p50")
+        for rate, time in curve[solid:]:
+            panel.plot(rate, time, "o", color=COLOURS["Tidemill"], markerfacecolor="white")
+    if solid < len(reached):
+        most = max(got for _, got in reached[solid:])
+        said = f"hollow: {short(most)} a second\nwere reached, not more"
+        panel.text(reached[solid][0] * 0.85, low * 1.1, said, color=COLOURS["one at a time"], fontsize=9, va="bottom")
+    name_ends(panel, waits, dict.fromkeys(waits, COLOURS["Tidemill"]), "p50", " ms")
 
 
 def line(panel: Axes, curve: Curve, colour: str, bold: bool) -> None:
@@ -103,13 +106,13 @@ def line(panel: Axes, curve: Curve, colour: str, bold: bool) -> None:
     panel.plot(*zip(*curve, strict=True), color=colour, linewidth=width, marker="o", markersize=2 * width)
 
 
-def name_ends(panel: Axes, curves: dict[str, Curve], colours: dict[str, str], bold: str) -> None:
+def name_ends(panel: Axes, curves: dict[str, Curve], colours: dict[str, str], bold: str, unit: str = "") -> None:
     """Each curve's name and last value, right of the panel at its height."""
     low, high = (math.log10(limit) for limit in panel.get_ylim())
     heights = apart([(math.log10(curve[-1][1]) - low) / (high - low) for curve in curves.values()], GAP)
     for (name, curve), height in zip(curves.items(), heights, strict=True):
         panel.text(
-            1.03, height, f"{name} {short(curve[-1][1])}", transform=panel.transAxes, color=colours[name], va="center",
+            1.03, height, f"{name} {short(curve[-1][1])}{unit}", transform=panel.transAxes, color=colours[name], va="center",
             fontweight="bold" if name == bold else "normal",
         )  # fmt: skip
     for axis in (panel.xaxis, panel.yaxis):
