@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from tidemill import app
+
+from tests.conftest import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +32,19 @@ def test_a_changed_setting_makes_a_new_app(monkeypatch: pytest.MonkeyPatch) -> N
     first = app.current()
     monkeypatch.setenv("LEASE_SECONDS", "7")
     assert (first.lease, app.current().lease) == (app.DEFAULT_LEASE, 7)
+
+
+def test_the_intake_imports_nothing_that_only_other_functions_need(tmp_path: Path) -> None:
+    """A cold start is waited for by a sender."""
+    others = [f"tidemill.{name}" for name in ("absorb", "console", "consume", "drain", "operate", "relay", "tick", "worker")]
+    program = (
+        "import sys; from tidemill import app; app.current().intake;"
+        f" print(*sorted(sys.modules.keys() & {{'boto3', *{others}}}))"
+    )
+    (tmp_path / "one.py").write_text("from tidemill import NewJob, Source, handler\n")
+    environ = {**os.environ, "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/x", "AUTOMATIONS": "one"}
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "layers/tidemill/python")])
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env={**environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("", "")

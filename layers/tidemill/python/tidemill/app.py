@@ -7,34 +7,35 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tidemill import address, outbox, registry, schedule, settings, source
 from tidemill import handlers as kinds
-from tidemill.absorb import AbsorbFunction
 from tidemill.alerts import Alerts
 from tidemill.arrival import Arrivals
 from tidemill.connector import Connector, connector
-from tidemill.console import Console
-from tidemill.consume import BATCH, ConsumeFunction, Sent
-from tidemill.context import Connections, Tools
 from tidemill.db import Database
-from tidemill.drain import DrainFunction, Teller, check_numbers
 from tidemill.errors import ConfigurationError
-from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.intake import Intake
-from tidemill.operate import Operator
 from tidemill.park import Parking
-from tidemill.relay import Relay
 from tidemill.schedule import Schedule
 from tidemill.settings import Settings, has_blanks
-from tidemill.settlement import refused_from_a_queue, settlement_of_sent
 from tidemill.source import Source
 from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
-from tidemill.tick import Tick
 from tidemill.wake import Wake
-from tidemill.worker import Worker
+
+# What the intake has no use for is imported where it is made: a sender waits for its first answer.
+if TYPE_CHECKING:
+    from tidemill.absorb import AbsorbFunction
+    from tidemill.console import Console
+    from tidemill.consume import ConsumeFunction, Sent
+    from tidemill.drain import DrainFunction, Teller
+    from tidemill.hand import Parts
+    from tidemill.operate import Operator
+    from tidemill.relay import Relay
+    from tidemill.tick import Tick
 
 DEFAULT_LEASE = 60.0
 PATIENCE = 2.0  # seconds that a sender waits for the database, where there is a queue to park in
@@ -106,6 +107,8 @@ class App:
 
     @cached_property
     def absorb(self) -> AbsorbFunction:
+        from tidemill.absorb import AbsorbFunction
+
         arrivals = Arrivals(self.database, self.sources, self.settings, self.log, self.limits, self.wake)
         return AbsorbFunction(self.database, arrivals, self.parking, self.log, self.alerts)
 
@@ -125,6 +128,9 @@ class App:
 
     @cached_property
     def consume(self) -> ConsumeFunction:
+        from tidemill.consume import BATCH, ConsumeFunction, Sent
+        from tidemill.settlement import refused_from_a_queue, settlement_of_sent
+
         self._check_numbers(via="sqs")
         parts = self._parts(threads=BATCH)
         parts = replace(parts, refuse=refused_from_a_queue, settle=settlement_of_sent)
@@ -137,13 +143,20 @@ class App:
 
     @cached_property
     def relay(self) -> Relay:
+        from tidemill.relay import Relay
+
         return Relay(self.database, self.targets, self.log, self.alerts)
 
     def _check_numbers(self, via: str | None) -> None:
+        from tidemill.drain import check_numbers
+
         run_here = {kind: one for kind, one in self.handlers.items() if one.via == via}
         check_numbers(run_here, self.lease, self.settings.number("FUNCTION_TIMEOUT", 0) or None)
 
     def _parts(self, threads: int) -> Parts:
+        from tidemill.context import Connections, Tools
+        from tidemill.hand import Parts
+
         return Parts(
             database=self.database,
             handlers=self.handlers,
@@ -156,19 +169,28 @@ class App:
         )
 
     def _run_by(self, parts: Parts, name: str = "drain") -> DrainFunction:
+        from tidemill.drain import DrainFunction
+        from tidemill.worker import Worker
+
         wake_relay = Wake(self.settings.get("RELAY_FUNCTION", ""), os.environ, self.log)
         return DrainFunction(Worker(parts), self.teller, self.database, self.log, wake_relay, name)
 
     @cached_property
     def teller(self) -> Teller:
+        from tidemill.drain import Teller
+
         return Teller(self.alerts)
 
     @cached_property
     def tick(self) -> Tick:
+        from tidemill.tick import Tick
+
         return Tick(self.database, self.schedules, self.handlers, self.settings, self.log, self.alerts, self.wake)
 
     @cached_property
     def operator(self) -> Operator:
+        from tidemill.operate import Operator
+
         return Operator(
             self.database,
             self.handlers,
@@ -182,6 +204,8 @@ class App:
 
     @cached_property
     def console(self) -> Console:
+        from tidemill.console import Console
+
         return Console(self.operator.run, self.log)
 
 
