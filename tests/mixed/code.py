@@ -23,11 +23,11 @@ RUN = "import json, sys; from app import handler; print(\"\\n\" + json.dumps(han
 
 @dataclass(frozen=True)
 class Code:
-    root: Path
+    tree: Path
 
     def run(self, function: str, url: str, event: object = None) -> Any:
         """What the function answers to the event. Raises CalledProcessError where its process fails."""
-        ran = self._process(url, ["-c", RUN], json.dumps(event), self.root / "functions" / function)
+        ran = self._process(url, ["-c", RUN], json.dumps(event), self.tree / "functions" / function)
         return json.loads(ran.splitlines()[-1])
 
     def library(self) -> Path:
@@ -56,7 +56,7 @@ class Code:
         return int(self.run("intake", url, event)["statusCode"])
 
     def _process(self, url: str, arguments: list[str], given: str, *path: Path) -> str:
-        layers = self.root / "layers"
+        layers = self.tree / "layers"
         python_path = [*path, layers / "tidemill/python", layers / "automations/python", ROOT]
         environ = {
             **os.environ,
@@ -67,7 +67,7 @@ class Code:
             "SHOP_WEBHOOK_SECRET": SECRET,
         }
         command = [sys.executable, *arguments]
-        ran = subprocess.run(command, input=given, env=environ, cwd=self.root, capture_output=True, text=True, timeout=60)
+        ran = subprocess.run(command, input=given, env=environ, cwd=self.tree, capture_output=True, text=True, timeout=60)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
 

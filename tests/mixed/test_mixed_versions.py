@@ -11,8 +11,8 @@ KINDS = ("plain", "limited", "flow", "stubborn")
 
 
 def test_each_version_imports_its_own_library(old: Code, new: Code) -> None:
-    assert old.library().is_relative_to(old.root) and new.library().is_relative_to(new.root)
-    assert old.root != new.root
+    assert old.library().is_relative_to(old.tree) and new.library().is_relative_to(new.tree)
+    assert old.tree != new.tree
 
 
 def test_old_code_works_on_the_new_schema(old: Code, database_url: str) -> None:
