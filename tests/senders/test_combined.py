@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Mapping
-
 import pytest
-from tidemill import Accepted, Refused, Reply, Request
+from tidemill import Accepted, Refused, Reply
 from tidemill.verify import (
-    Check,
     after,
     all_of,
     any_of,
@@ -26,22 +21,7 @@ from tidemill.verify import (
     single,
 )
 
-NOW = 1_800_000_000
-SECRET = "correct-horse-7"
-URL = "https://x.test/hooks/x"
-
-
-def request(body: bytes = b"", *headers: tuple[str, str], url: str = URL, source_ip: str = "") -> Request:
-    return Request("POST", url, list(headers), body, source_ip)
-
-
-def mac(text: bytes) -> str:
-    return hmac.new(SECRET.encode(), text, hashlib.sha256).hexdigest()
-
-
-def check(verify: Check, sent: Request, settings: Mapping[str, str] | None = None) -> object:
-    return verify(sent, {"S": SECRET} if settings is None else settings, NOW)
-
+from tests.senders.checking import SECRET, check, request
 
 one, two = secret_header("X-One", secret="S"), secret_header("X-Two", secret="T")
 BOTH = {"S": SECRET, "T": "other"}

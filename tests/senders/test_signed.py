@@ -6,12 +6,10 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
 
 import pytest
-from tidemill import Accepted, ConfigurationError, Refused, Request
+from tidemill import Accepted, ConfigurationError, Refused
 from tidemill.verify import (
-    Check,
     Signed,
     basic_auth,
     certificate_signature,
@@ -24,21 +22,7 @@ from tidemill.verify import (
     versions,
 )
 
-NOW = 1_800_000_000
-SECRET = "correct-horse-7"
-URL = "https://x.test/hooks/x"
-
-
-def request(body: bytes = b"", *headers: tuple[str, str], url: str = URL, source_ip: str = "") -> Request:
-    return Request("POST", url, list(headers), body, source_ip)
-
-
-def mac(text: bytes) -> str:
-    return hmac.new(SECRET.encode(), text, hashlib.sha256).hexdigest()
-
-
-def check(verify: Check, sent: Request, settings: Mapping[str, str] | None = None) -> object:
-    return verify(sent, {"S": SECRET} if settings is None else settings, NOW)
+from tests.senders.checking import NOW, SECRET, URL, check, mac, request
 
 
 def test_a_template_is_filled_with_all_that_a_sender_may_sign() -> None:

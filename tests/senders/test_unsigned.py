@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import json
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tidemill import Accepted, ConfigurationError, Refused, Request
 from tidemill.verify import (
-    Check,
     Signed,
     basic_auth,
     fields_digest,
@@ -25,21 +22,7 @@ from tidemill.verify import (
 )
 from tidemill.verify.reading import query_of
 
-NOW = 1_800_000_000
-SECRET = "correct-horse-7"
-URL = "https://x.test/hooks/x"
-
-
-def request(body: bytes = b"", *headers: tuple[str, str], url: str = URL, source_ip: str = "") -> Request:
-    return Request("POST", url, list(headers), body, source_ip)
-
-
-def mac(text: bytes) -> str:
-    return hmac.new(SECRET.encode(), text, hashlib.sha256).hexdigest()
-
-
-def check(verify: Check, sent: Request, settings: Mapping[str, str] | None = None) -> object:
-    return verify(sent, {"S": SECRET} if settings is None else settings, NOW)
+from tests.senders.checking import SECRET, URL, check, request
 
 
 def test_the_digest_over_fields_leaves_out_what_is_no_scalar_and_keeps_numbers_as_they_were_sent() -> None:
