@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 from tidemill import migrations
 
+if TYPE_CHECKING:
+    from local.postgres import Postgres
+
 ROOT = Path(__file__).parents[1]
+
+
+@contextmanager
+def fresh(postgres: Postgres, name: str) -> Iterator[str]:
+    """The address of a database of this name with the schema, which is dropped afterwards."""
+    with psycopg.connect(postgres.url(), autocommit=True) as admin:
+        admin.execute(f"create database {name}")
+        try:
+            schema(postgres.url(name))
+            yield postgres.url(name)
+        finally:
+            admin.execute(f"drop database {name} with (force)")
 
 
 def schema(url: str) -> None:

@@ -17,14 +17,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from tidemill import Event, NewJob, Source, migrations, park
+from tidemill import Event, NewJob, Source, park
 from tidemill.app import App
 from tidemill.db import connect
 from tidemill.handlers import Handler
@@ -32,6 +30,7 @@ from tidemill.model import Delivery
 from tidemill.settings import Settings
 from tidemill.verify import header, hmac_sha256
 
+from bench.lines import fresh
 from local.postgres import Postgres
 
 ROOT = Path(__file__).parents[1]
@@ -106,7 +105,7 @@ def main() -> None:
 
 def measure(postgres: Postgres, way: Way, delay: float, count: int, processes: int) -> float:
     """Events a second, from the moment when all processes are up to the moment when the last one has ended."""
-    with fresh(postgres) as url:
+    with fresh(postgres, "bench_parking") as url:
         context = multiprocessing.get_context("fork")
         ready = context.Barrier(processes + 1)
         share = count // processes
@@ -133,17 +132,6 @@ def work(ready: Any, way: Way, url: str, delay: float, numbers: range) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     ready.wait()
     way(url, delay, numbers)
-
-
-@contextmanager
-def fresh(postgres: Postgres) -> Iterator[str]:
-    with psycopg.connect(postgres.url(), autocommit=True) as admin:
-        admin.execute("create database bench_parking")
-        try:
-            migrations.migrate(postgres.url("bench_parking"), ROOT / "sql")
-            yield postgres.url("bench_parking")
-        finally:
-            admin.execute("drop database bench_parking with (force)")
 
 
 if __name__ == "__main__":

@@ -13,13 +13,10 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from tidemill import migrations
 from tidemill.app import App
 from tidemill.db import connect
 from tidemill.handlers import Handler
@@ -27,6 +24,7 @@ from tidemill.outbox import Target
 from tidemill.relay import Relay
 from tidemill.settings import Settings
 
+from bench.lines import fresh
 from local.postgres import Postgres
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +114,7 @@ def main() -> None:
 
 def measure(postgres: Postgres, stage: Stage, function: Callable[[Any, Any], None], count: int, processes: int) -> float:
     """Jobs a second, from the moment when all processes are up to the moment when the last one has ended."""
-    with fresh(postgres) as url:
+    with fresh(postgres, "bench_scaling") as url:
         with connect(url) as connection:
             out = "now()" if stage is consume else "null"
             rows = connection.execute(
@@ -161,17 +159,6 @@ def check(url: str, stage: Stage, count: int) -> None:
     }.get(stage, "select count(*) from jobs where status = 'done'")
     with connect(url) as connection:
         assert connection.execute(what).fetchone() == (count,), stage  # type: ignore[arg-type]
-
-
-@contextmanager
-def fresh(postgres: Postgres) -> Iterator[str]:
-    with psycopg.connect(postgres.url(), autocommit=True) as admin:
-        admin.execute("create database bench_scaling")
-        try:
-            migrations.migrate(postgres.url("bench_scaling"), ROOT / "sql")
-            yield postgres.url("bench_scaling")
-        finally:
-            admin.execute("drop database bench_scaling with (force)")
 
 
 if __name__ == "__main__":
