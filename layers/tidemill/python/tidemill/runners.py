@@ -168,10 +168,11 @@ class Runners:
             started = time.monotonic()
             seat.run = run = Run(work, started)
             outcome = self._execute(work)
+            seconds = time.monotonic() - started
+            ended = Ended(work, outcome, seconds, self._line(work, outcome, seconds))
             if not run.end():
                 return  # it was over its time: another thread has the seat
-            seconds = time.monotonic() - started
-            self._ended.append(Ended(work, outcome, seconds, self._line(work, outcome, seconds)))
+            self._ended.append(ended)
             seat.run = None
 
 
