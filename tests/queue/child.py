@@ -10,32 +10,35 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tidemill.context import Connections, Tools
-from tidemill.db import Database, Row, connect
+from tidemill.db import connect
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
 from tidemill.worker import Worker
 
+from tests.queue.hooked import Hooked
 
-class DyingDatabase(Database):
+
+class DyingDatabase(Hooked):
     def __init__(self, url: str, step: str) -> None:
         super().__init__(url)
         self._when, _, number = step.partition(":")
         self._left = int(number or 0)
 
-    def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+    @contextmanager
+    def around(self, name: str) -> Iterator[None]:
         self._left -= 1
         if self._left == 0 and self._when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        rows = super().execute(name, parameters)
+        yield
         if self._left == 0 and self._when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
-        return rows
 
 
 def work(job: Any, ctx: Any) -> str:

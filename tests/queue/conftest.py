@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -13,7 +13,7 @@ from tidemill.db import Connection, Database, connect
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.model import Job
-from tidemill.queue import Claim, Entries
+from tidemill.queue import Entries
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
 from tidemill.worker import Worker
@@ -104,11 +104,26 @@ def put(connection: Connection, count: int = 1, **columns: Any) -> list[int]:
     return sorted(row[0] for row in rows)
 
 
-def take(database: Database, size: int = 10, lease: float = 60, done: tuple[tuple[int, int], ...] = ()) -> Claim:
+class Taken(NamedTuple):
+    """What a claim has brought."""
+
+    jobs: list[Job]
+    lost: list[int]
+
+
+def claim(
+    database: Database, entries: Entries, size: int, *, lease: float = 60, done: tuple[tuple[int, int], ...] = ()
+) -> Taken:
+    """Claim, and wait for the answer."""
+    asked = queue.ask(
+        database, entries, size, claim_id=queue.new_claim_id(), lease=lease, holder=1, worker="test", done=done
+    )
+    return Taken(asked.jobs(), asked.lost())
+
+
+def take(database: Database, size: int = 10, lease: float = 60, done: tuple[tuple[int, int], ...] = ()) -> Taken:
     """Claim from the line of plain jobs."""
-    entries = Entries([""], [""], [size], [0], [1], [1], [0], [0], [0])
-    claim_id = queue.new_claim_id()
-    return queue.claim(database, entries, size, claim_id=claim_id, lease=lease, holder=1, worker="test", done=done)
+    return claim(database, Entries([""], [""], [size], [0], [1], [1], [0], [0], [0]), size, lease=lease, done=done)
 
 
 def status(connection: Connection, job_id: int) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tidemill.context import Connections, Tools
-from tidemill.db import Connection, Database, Row, connect
+from tidemill.db import Connection, connect
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+
+from tests.queue.hooked import Hooked
 
 
 class Death:
@@ -49,7 +51,7 @@ class Death:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingDatabase(Database):
+class DyingDatabase(Hooked):
     """The statements of these names are steps."""
 
     def __init__(self, url: str, death: Death, *names: str) -> None:
@@ -57,11 +59,8 @@ class DyingDatabase(Database):
         self._death = death
         self._names = names
 
-    def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        if name not in self._names:
-            return super().execute(name, parameters)
-        with self._death.step():
-            return super().execute(name, parameters)
+    def around(self, name: str) -> AbstractContextManager[None]:
+        return self._death.step() if name in self._names else nullcontext()
 
 
 def dying_parts(url: str, death: Death, handler: Handler) -> Parts:

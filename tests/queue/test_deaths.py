@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -19,7 +20,8 @@ from tidemill.worker import Worker
 
 from local.postgres import Postgres
 from tests.conftest import ROOT
-from tests.queue.conftest import expire_leases, make_due, put
+from tests.queue.conftest import claim, expire_leases, make_due, put
+from tests.queue.hooked import Hooked
 
 BUDGET = {"work": 8, "kill": 8, "hold": 8, "limited": 8}
 
@@ -77,14 +79,11 @@ def test_a_job_that_kills_its_process_dies_after_exactly_its_attempts_and_its_ne
     assert connection.execute("select count(*) from jobs where kind = 'work' and status = 'done'").fetchone() == (10,)
 
 
-def test_a_job_under_a_limit_that_nobody_declared_has_a_lease(
-    connection: Connection, database: Database
-) -> None:
+def test_a_job_under_a_limit_that_nobody_declared_has_a_lease(connection: Connection, database: Database) -> None:
     """It has no places to take its lease from; without one it would be running for ever, should its worker die."""
     (job_id,) = put(connection, limit_name="gone")
     entries = Entries(["gone"], [""], [1], [0], [1], [1], [0], [0], [0])
-    claim = queue.claim(database, entries, 1, claim_id=queue.new_claim_id(), lease=60, holder=1, worker="dead")
-    assert [job.id for job in claim.jobs] == [job_id]
+    assert [job.id for job in claim(database, entries, 1).jobs] == [job_id]
     leased = connection.execute("select locked_until > now() + interval '50 seconds' from jobs").fetchone()
     assert leased == (True,)
 
@@ -180,16 +179,16 @@ def test_a_claim_whose_answer_was_lost_is_given_back(
     leases end, and each would have lost an attempt."""
     put(connection, 5)
 
-    class Losing(Database):
+    class Losing(Hooked):
         lost = False
 
-        def execute(self, name: str, parameters: object = None) -> list[tuple[object, ...]]:
-            rows = super().execute(name, parameters)  # type: ignore[arg-type]
+        @contextmanager
+        def around(self, name: str) -> Iterator[None]:
+            yield
             if name == "claim" and not self.lost:
                 self.lost = True
                 self.close()
                 raise psycopg.OperationalError("connection lost")
-            return rows
 
     drain = worker(Handler("work", lambda job, ctx: None))
     drain._parts.__dict__["database"] = Losing(database_url)

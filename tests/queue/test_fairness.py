@@ -10,10 +10,9 @@ import pytest
 from tidemill.db import Connection, Database
 from tidemill.handlers import Handler
 from tidemill.lines import Lines
-from tidemill.queue import Claim, claim, new_claim_id
 from tidemill.worker import Worker
 
-from tests.queue.conftest import put
+from tests.queue.conftest import Taken, claim, put
 
 MakeWorker = Callable[..., Worker]
 
@@ -29,10 +28,10 @@ class Claimant:
     def look(self) -> None:
         self.lines.scanned(self.database.execute("lines"), 0.0)
 
-    def batch(self, size: int) -> Claim:
+    def batch(self, size: int) -> Taken:
         plan = self.lines.plan(size, {}, {}, 1.0)
-        found = claim(self.database, plan.entries, size, claim_id=new_claim_id(), lease=60, holder=1, worker="test")
-        self.lines.took(plan, found, size, 1.0)
+        found = claim(self.database, plan.entries, size)
+        self.lines.took(plan, found.jobs, size, 1.0)
         return found
 
 
@@ -62,14 +61,31 @@ def test_a_single_job_behind_ten_thousand_of_another_tenant_is_claimed_within_tw
     assert single in [job.id for _ in range(2) for job in works.batch(100).jobs]
 
 
-def test_two_thousand_tenants_are_all_served_within_a_few_batches(
+def test_two_thousand_tenants_are_all_served_within_forty_batches(
     connection: Connection, claimant: Callable[[], Claimant]
 ) -> None:
+    """Which is less than a second of work: a large claim takes some of fifty, and each has its turn before one has two."""
     put(connection, 5_000, tenant="big")
     put_five_each(connection, 2_000)
     works = claimant()
-    served = {job.tenant for _ in range(6) for job in works.batch(500).jobs}
+    served = {job.tenant for _ in range(41) for job in works.batch(500).jobs}
     assert len(served) == 2_001
+
+
+def test_a_claim_asks_more_tenants_where_each_has_little(connection: Connection, claimant: Callable[[], Claimant]) -> None:
+    connection.execute("insert into jobs (kind, tenant) select 'work', 't' || i from generate_series(1, 2000) i")
+    works = claimant()
+    sizes = [len(works.batch(500).jobs) for _ in range(5)]
+    assert sizes[:2] == [50, 500]
+    assert sum(sizes) > 1_500
+
+
+def test_plans_made_before_their_answers_are_known_ask_everybody_in_turn() -> None:
+    lines = Lines()
+    lines.scanned([("", f"t{number}", 0, 10, number, -1.0, True) for number in range(100)], 0.0)
+    asked = [lines.plan(500, {}, {}, 0.0).shares for _ in range(2)]
+    assert [len(shares) for shares in asked] == [50, 50]
+    assert len({key for shares in asked for key in shares}) == 100
 
 
 def test_what_one_tenant_does_not_use_another_gets(connection: Connection, claimant: Callable[[], Claimant]) -> None:
@@ -158,8 +174,8 @@ def test_a_new_job_of_one_of_many_tenants_that_had_run_dry_is_asked_for() -> Non
     """With more lines than are probed each time, those that ran dry are asked again only when there is news of them."""
     lines = Lines()
     lines.scanned([("", f"t{number}", 0, 10, number, -1.0, True) for number in range(100)], 0.0)
-    plan = lines.plan(200, {}, {}, 0.0)
-    lines.took(plan, Claim([], []), 200, 0.0)
+    for _ in range(2):
+        lines.took(lines.plan(200, {}, {}, 0.0), [], 200, 0.0)
     assert lines.plan(200, {}, {}, 0.0).shares == {}
     lines.news([("", "t7", 0, 20, 200, 200, -1.0, True)], 0.0)
     assert list(lines.plan(200, {}, {}, 0.0).shares) == [("", "t7")]

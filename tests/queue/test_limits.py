@@ -6,13 +6,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import psycopg
 import pytest
 from tidemill import places
-from tidemill.db import Connection, Database, Row
+from tidemill.db import Connection, Database
 from tidemill.errors import RateLimited
 from tidemill.handlers import Handler
 from tidemill.places import Places
@@ -20,6 +21,7 @@ from tidemill.worker import Worker
 
 from tests.conftest import ROOT
 from tests.queue.conftest import expire_leases, make_due, put, status
+from tests.queue.hooked import Hooked
 from tests.queue.test_deaths import child_environment, let_time_pass, run_child
 
 MakeWorker = Callable[..., Worker]
@@ -43,7 +45,7 @@ class Gauge:
             self.now -= 1
 
 
-class Losing(Database):
+class Losing(Hooked):
     """Loses the connection in place of the first of these statements."""
 
     def __init__(self, url: str, name: str) -> None:
@@ -51,12 +53,13 @@ class Losing(Database):
         self._name = name
         self._lost = False
 
-    def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+    @contextmanager
+    def around(self, name: str) -> Iterator[None]:
         if name == self._name and not self._lost:
             self._lost = True
             self.close()
             raise psycopg.OperationalError("connection lost")
-        return super().execute(name, parameters)
+        yield
 
 
 def limited(function: Callable[..., Any], size: int = 3, kind: str = "work", name: str = "mail") -> Handler:
@@ -269,13 +272,13 @@ def test_a_full_limit_causes_no_spinning_claims(connection: Connection, worker: 
     put(connection, 100, limit_name="mail")
     drain = worker(limited(Gauge(), 1))
     counted: list[str] = []
-    inner = drain._parts.database.execute
 
-    def execute(name: str, parameters: Any = None) -> Any:
-        counted.append(name)
-        return inner(name, parameters)
+    class Counting(Hooked):
+        def around(self, name: str) -> AbstractContextManager[None]:
+            counted.append(name)
+            return nullcontext()
 
-    drain._parts.database.execute = execute  # type: ignore[method-assign]
+    drain._parts.__dict__["database"] = Counting(connection.info.dsn)
     assert drain.drain(120) == {}
-    assert counted.count("claim") <= 1
+    assert counted.count("claim_limited") + counted.count("claim") <= 1
     assert len(counted) < 12

@@ -22,5 +22,20 @@ def test_an_event_with_signals_or_an_id_is_stored_by_the_very_statement_of_one_w
     assert whole == _code("receive")
 
 
+def test_a_claim_without_limits_is_the_very_statement_of_one_with_them() -> None:
+    limited = _code("claim_limited")
+    lease = limited[limited.index("case when limit_name = ''") : limited.index("\n  where j.id = any")]
+    held = limited[limited.index("      where entry.held = 0") : limited.index("      limit entry.share) x")]
+    for more, less in (
+        (lease, "now() + make_interval(secs => %(lease)s)"),
+        (held, ""),
+        ("%(held)s::int[], ", ""),
+        ("share, held, lo", "share, lo"),
+    ):
+        assert limited.count(more) == 1
+        limited = limited.replace(more, less)
+    assert limited == _code("claim")
+
+
 def _code(name: str) -> str:
-    return re.sub("--[^\n]*\n", "", statement(name))
+    return re.sub(" *--[^\n]*\n", "", statement(name))

@@ -1,7 +1,7 @@
 """What to claim next: the lines that have work, the places under limits, and how much to hold.
 
-Batches follow trust: as many jobs as there are idle runners, and beyond that only what the measured rate starts within a
-tenth of a second, so that slow handlers do not hoard jobs that another worker could run.
+Batches follow trust: as many jobs as there are idle runners, and beyond that only what the runners start within a tenth of a
+second, going by how long jobs took, so that slow handlers do not hoard jobs that another worker could run.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ HORIZON = 0.1  # seconds of work to hold beyond what is running
 PLACES_EVERY = 0.25  # seconds between tries for places
 SCAN_EVERY = 1.0  # least seconds between loose scans; one that takes long is made less often
 SCAN_SHARE = 20  # a scan's cost is at most this part of the time
+TRUST = 16  # jobs to hold for each that has ended: the first few are not believed to be like the rest
 
 
 class Claims(Protocol):
@@ -32,9 +33,11 @@ class Claims(Protocol):
 
     places: Places
 
-    def ended(self, count: int, now: float) -> None: ...
+    def ended(self, count: int, seconds: float) -> None: ...
     def room(self, running: int, waiting: int) -> int: ...
-    def claim(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim: ...
+    def ask(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim | None: ...
+    def arrived(self, claim: Claim) -> list[int]: ...
+    def take(self, claim: Claim, now: float) -> list[Job]: ...
     def pause(self, limit_name: str, seconds: float) -> None: ...
     def next_due(self, now: float) -> float | None: ...
     def look_again(self) -> None: ...
@@ -50,52 +53,66 @@ class Claimer:
         self._worker = worker
         self._lines = Lines()
         self._doubtful: list[int] = []
+        self._plans: dict[Claim, tuple[Plan, int]] = {}  # of the claims that were not taken yet
         self._next_scan = 0.0
         self._next_places = 0.0
         self._tried: set[str] = set()  # limits for which places were asked since then
         self._fresh = False  # nothing was claimed since the last scan
         self._look_for_news = False
-        self._rate = 0.0
+        self._seconds = 0.0  # that an attempt takes, of late
         self._ended = 0
-        self._since = time.monotonic()
 
-    def ended(self, count: int, now: float) -> None:
-        """So many attempts have ended: the measured rate follows."""
+    def ended(self, count: int, seconds: float) -> None:
+        """So many attempts have ended, and ran for so many seconds together."""
+        self._seconds = (self._seconds + seconds / count) / 2 if self._ended else seconds / count
         self._ended += count
-        if (passed := now - self._since) >= 0.02:
-            self._rate = (self._rate + self._ended / passed) / 2 if self._rate else self._ended / passed
-            self._ended, self._since = 0, now
 
     def room(self, running: int, waiting: int) -> int:
         """How many jobs to claim, 0 while enough are waiting."""
-        target = max(self._threads - running, 0) + int(min(self._rate * HORIZON, LARGEST_STORE))
+        rate = self._threads / max(self._seconds, 1e-6)
+        target = max(self._threads - running, 0) + int(min(rate * HORIZON, TRUST * self._ended, LARGEST_STORE))
         wanted = target - waiting
         return min(wanted, LARGEST_BATCH) if wanted * 2 >= target else 0
 
-    def claim(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim:
-        """Settle `done`, and take up to `size` jobs where something is known to wait. Raises psycopg.OperationalError; then
-        nothing was started, and jobs that the claim may have taken are given back before the next."""
+    def ask(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim | None:
+        """Send for up to `size` jobs where something is known to wait, and settle `done` with it; None where there is
+        nothing to do. Raises psycopg.OperationalError; then jobs that the claim may have taken are given back before the
+        next."""
         if self._doubtful:
             queue.abandon(self._database, self._doubtful)
             self._doubtful = []
         if size:
             self._look_around(idle_runners, now)
-        plan = self._lines.plan(size, self.places.idle(), self.places.held(), now) if size else Plan(Entries(), {})
+        plan = self._plan(size, now) if size else Plan(Entries(), {})
         if not done and not plan.shares:
-            return Claim([], [])
-        claim_id = queue.new_claim_id()
-        try:
-            claim = queue.claim(
-                self._database, plan.entries, size, claim_id=claim_id, lease=self._lease, holder=self.places.holder,
-                worker=self._worker, done=done,
-            )  # fmt: skip
-        except psycopg.OperationalError:
-            self._doubtful.append(claim_id)
-            raise
-        if size:
-            self._lines.took(plan, claim, size, now)
-            self._fresh = self._fresh and not claim.jobs
+            return None
+        self._doubtful.append(claim_id := queue.new_claim_id())
+        claim = queue.ask(
+            self._database, plan.entries, size, claim_id=claim_id, lease=self._lease, holder=self.places.holder,
+            worker=self._worker, done=done,
+        )  # fmt: skip
+        self._plans[claim] = plan, size
         return claim
+
+    def arrived(self, claim: Claim) -> list[int]:
+        """Wait for the answer; answers the ids of what was done whose fence was not ours any more. Raises
+        psycopg.OperationalError."""
+        try:
+            lost = claim.lost()
+        except psycopg.OperationalError:
+            del self._plans[claim]
+            raise
+        self._doubtful = []
+        return lost
+
+    def take(self, claim: Claim, now: float) -> list[Job]:
+        """The jobs of a claim that has arrived."""
+        plan, size = self._plans.pop(claim)
+        jobs = claim.jobs()
+        if size:
+            self._lines.took(plan, jobs, size, now)
+            self._fresh = self._fresh and not jobs
+        return jobs
 
     def pause(self, limit_name: str, seconds: float) -> None:
         """Nobody starts jobs under the limit for so many seconds."""
@@ -116,6 +133,12 @@ class Claimer:
     def close(self) -> None:
         """Give back all places."""
         self.places.free(keep=set())
+
+    def _plan(self, size: int, now: float) -> Plan:
+        idle = self.places.idle()
+        if any(limit_name for plan, _ in self._plans.values() for limit_name, _ in plan.shares):
+            idle = {}  # how many places the jobs under limits take that are on their way is not known yet
+        return self._lines.plan(size, idle, self.places.held(), now)
 
     def _look_around(self, idle_runners: int, now: float) -> None:
         if now >= self._next_scan:

@@ -15,6 +15,7 @@ import psycopg
 from tidemill import jsontext, outlets, queue
 from tidemill.db import Database
 from tidemill.drain import DrainFunction
+from tidemill.model import Job
 from tidemill.outbox import Target
 from tidemill.places import Places
 from tidemill.queue import Claim, Entries
@@ -35,6 +36,24 @@ class Message(NamedTuple):
     job: int | None
 
 
+class Answered:
+    """A Claim whose answer is there."""
+
+    def __init__(self, size: int, jobs: list[Job], lost: list[int]) -> None:
+        self.size = size
+        self._jobs = jobs
+        self._lost = lost
+
+    def count(self) -> int:
+        return len(self._jobs)
+
+    def lost(self) -> list[int]:
+        return self._lost
+
+    def jobs(self) -> list[Job]:
+        return self._jobs
+
+
 class Sent:
     """Claims the jobs of one batch of messages, by their ids, as a drain's claimer claims from its lines."""
 
@@ -47,16 +66,18 @@ class Sent:
         self._worker = worker
         self._doubtful: list[int] = []
 
-    def ended(self, count: int, now: float) -> None:
+    def ended(self, count: int, seconds: float) -> None:
         pass  # how fast they end makes no difference: what is to be claimed is known
 
     def room(self, running: int, waiting: int) -> int:
         return len(self._waiting)
 
-    def claim(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim:
+    def ask(self, done: Sequence[tuple[int, int]], size: int, idle_runners: int, now: float) -> Claim | None:
         if self._doubtful:
             queue.abandon(self._database, self._doubtful)
             self._doubtful = []
+        if not done and not (size and self._waiting):
+            return None
         lost = self._settle(done) if done else []
         claim_id = queue.new_claim_id()
         try:
@@ -64,7 +85,13 @@ class Sent:
         except psycopg.OperationalError:
             self._doubtful.append(claim_id)
             raise
-        return Claim([queue.job_of(row) for row in rows], lost)
+        return Answered(size, [queue.job_of(row) for row in rows], lost)
+
+    def arrived(self, claim: Claim) -> list[int]:
+        return claim.lost()
+
+    def take(self, claim: Claim, now: float) -> list[Job]:
+        return claim.jobs()
 
     def pause(self, limit_name: str, seconds: float) -> None:
         self._database.execute("limit_pause", {"name": limit_name, "seconds": seconds})
@@ -79,10 +106,10 @@ class Sent:
         self.places.free(keep=set())
 
     def _settle(self, done: Sequence[tuple[int, int]]) -> list[int]:
-        return queue.claim(
+        return queue.ask(
             self._database, Entries(), 0, claim_id=0, lease=self._lease, holder=self.places.holder, worker=self._worker,
             done=done,
-        ).lost  # fmt: skip
+        ).lost()  # fmt: skip
 
     def _claim(self, claim_id: int) -> list[Any]:
         waiting = self._database.execute("consume_limits", {"ids": self._waiting})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,10 +13,11 @@ from importlib.resources import files
 from typing import Any
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, generators
 from psycopg.abc import Buffer
-from psycopg.adapt import Loader
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import Loader, PyFormat, Transformer
+from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 from psycopg.rows import tuple_row
 
 from tidemill import address
@@ -108,9 +110,12 @@ class Database:
         self._now = now
         self._used_at = 0.0
         self._connection: Connection | None = None
+        self._sent: InFlight | None = None
 
     def connection(self) -> Connection:
         """The warm connection, remade if the old one is known to be dead. Raises psycopg.OperationalError."""
+        if self._sent is not None:
+            self._sent.arrive()
         if self._connection is not None and not self._is_usable(self._connection):
             self.close()
         if self._connection is None:
@@ -149,6 +154,23 @@ class Database:
                 raise
         raise AssertionError("unreachable")
 
+    def send(self, name: str, parameters: Mapping[str, Any]) -> InFlight:
+        """Send a statement as `execute` would, and go on while the server works on it. What uses the connection next waits
+        for its answer first. Raises psycopg.OperationalError."""
+        connection = self.connection()
+        try:
+            self._sent = InFlight(self, name, parameters, connection)
+        except psycopg.OperationalError:
+            self.close()
+            raise
+        return self._sent
+
+    def arrived(self, error: Exception | None = None) -> None:
+        """The answer to what was sent has been read, or will never come."""
+        self._sent = None
+        if isinstance(error, psycopg.OperationalError):
+            self.close()
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction on the warm connection."""
@@ -163,8 +185,84 @@ class Database:
     def close(self) -> None:
         """Drop the connection; the next use makes a new one."""
         connection, self._connection = self._connection, None
+        self._sent = None
         if connection is not None:
             connection.close()
+
+
+class InFlight:
+    """A statement that was sent. `count` and `rows` wait for its answer, and raise what `execute` would."""
+
+    def __init__(self, database: Database, name: str, parameters: Mapping[str, Any], connection: Connection) -> None:
+        self._database = database
+        self._name = name
+        self._parameters = parameters
+        self._connection: Connection | None = connection
+        self._transformer = Transformer(connection)
+        self._result: PGresult | None = None
+        self._again: list[Row] | None = None
+        self._error: psycopg.Error | None = None
+        text, names = _numbered(name)
+        values = self._transformer.dump_sequence([parameters[one] for one in names], [PyFormat.AUTO] * len(names))
+        connection.pgconn.send_query_params(text, values, self._transformer.types, self._transformer.formats)
+        connection.wait(generators.send(connection.pgconn))
+
+    def arrive(self) -> None:
+        """Read the answer, once; what is wrong with it is raised by `count` and `rows`."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            self._result = connection.wait(generators.fetch_many(connection.pgconn))[-1]
+            if self._result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+                self._error = errors.error_from_result(self._result, connection.info.encoding)
+        except psycopg.Error as error:
+            self._error = error
+        self._database.arrived(self._error)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        self._wait()
+        return self._result.ntuples if self._result is not None else len(self._again or ())
+
+    def rows(self) -> list[Row]:
+        """The rows."""
+        self._wait()
+        if self._result is None:
+            return self._again or []
+        self._transformer.set_pgresult(self._result)
+        rows: list[Row] = self._transformer.load_rows(0, self._result.ntuples, tuple)
+        return rows
+
+    def first(self) -> Row:
+        """The first row. Raises IndexError where there is none."""
+        self._wait()
+        if self._result is None:
+            return (self._again or [])[0]
+        self._transformer.set_pgresult(self._result)
+        row: Row = self._transformer.load_row(0, tuple)
+        return row
+
+    def _wait(self) -> None:
+        self.arrive()
+        error, self._error = self._error, None
+        if isinstance(error, (*_collisions, *_not_executed)):
+            self._result, self._again = None, self._database.execute(self._name, self._parameters)
+        elif error is not None:
+            raise error
+
+
+@cache
+def _numbered(name: str) -> tuple[bytes, list[str]]:
+    """A statement with $1, $2 ... and the names of its parameters in this order."""
+    names: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        if found[1] not in names:
+            names.append(found[1])
+        return f"${names.index(found[1]) + 1}"
+
+    return re.sub(r"%\((\w+)\)s", number, statement(name)).encode(), names
 
 
 def run(connection: Connection, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:

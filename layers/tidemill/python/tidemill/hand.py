@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import psycopg
+
 from tidemill import queue
 from tidemill.claimer import Claims
 from tidemill.context import Tools
 from tidemill.db import Database
 from tidemill.handlers import Handler
 from tidemill.model import PLAINLY_DONE, Job, Outcome
-from tidemill.queue import Settlement, give_back
+from tidemill.queue import Claim, Settlement, give_back
 from tidemill.report import Report
 from tidemill.runners import Ended, Work
 from tidemill.settlement import UNKNOWN, refused_by_a_drain, settlement_of, word
@@ -53,10 +55,17 @@ class Hand:
         self._request = {"log_stream": log_stream or None, "request_id": request_id or None}
         self._jobs: dict[int, Work] = {}
         self._done: list[tuple[int, int]] = []  # plainly done: settled together with the next claim
+        self._settling: list[tuple[int, int]] = []  # on their way with the claim that was sent last
+        self._asked: Claim | None = None  # that claim, until its answer is there
+        self._arrived: Claim | None = None  # one whose answer is there, and whose jobs are not in hand yet
+        self._unreported: list[Ended] = []  # plainly done, and not yet said
         self._unsettled: list[Settlement] = []  # ended in another way, by a statement of its own
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs) or self.expects
 
     def __contains__(self, job_id: object) -> bool:
         return job_id in self._jobs
@@ -64,40 +73,85 @@ class Hand:
     @property
     def started_or_waiting(self) -> int:
         """How many have not plainly ended."""
-        return len(self._jobs) - len(self._done)
+        return len(self._jobs) - len(self._done) - len(self._settling)
+
+    @property
+    def expects(self) -> bool:
+        """A claim is on its way, or has arrived and was not taken."""
+        return self._asked is not None or self._arrived is not None
+
+    @property
+    def arriving(self) -> int:
+        """How many jobs have arrived and were not taken into hand."""
+        return self._arrived.count() if self._arrived else 0
+
+    @property
+    def brims(self) -> bool:
+        """What has arrived is as much as was asked for, so that there is likely more."""
+        return self._arrived is not None and self._arrived.count() == self._arrived.size > 0
 
     @property
     def unsettled(self) -> bool:
         """Something waits for `settle`."""
         return bool(self._unsettled)
 
-    def claim(self, size: int, now: float) -> tuple[int, list[Work]]:
-        """Settle what is plainly done and claim up to `size` jobs, in one round trip; answers how many were claimed, and
-        those that may start. Raises psycopg.OperationalError."""
+    def ask(self, size: int, now: float) -> None:
+        """Send for up to `size` jobs, and settle what is plainly done with it. Raises psycopg.OperationalError."""
         if not size and not self._done:
-            return 0, []
+            return
         idle = max(self._parts.threads - self.started_or_waiting, 0)
-        claim = self._claimer.claim(self._done, size, idle, now)
-        done, self._done = self._done, []
+        self._asked = self._claimer.ask(self._done, size, idle, now)
+        if self._asked:
+            self._settling, self._done = self._done, []
+
+    def arrive(self) -> None:
+        """Wait for the answer to the claim that was sent last, if there is one. What is done is settled then; the jobs that
+        it brought are taken by `take`. Raises psycopg.OperationalError."""
+        if self._asked is None:
+            return
+        asked, self._asked = self._asked, None
+        done, self._settling = self._settling, []
+        try:
+            lost = self._claimer.arrived(asked)
+        except psycopg.OperationalError:
+            self._done = done + self._done
+            raise
+        self._arrived = asked
         for job_id, _ in done:
             self._let_go(job_id)
-        for job_id in claim.lost:
+        for job_id in lost:
             self._say_lost(job_id)
-        taken = [self._take(job, now) for job in claim.jobs]
+
+    def take(self, now: float) -> tuple[int, list[Work]]:
+        """Take what has arrived into hand: how many jobs, and those that may start."""
+        arrived, self._arrived = self._arrived, None
+        jobs = self._claimer.take(arrived, now) if arrived else []
+        taken = [self._take(job, now) for job in jobs]
         return len(taken), [work for work in taken if work is not None]
 
-    def end(self, ended: Ended) -> bool:
-        """Note the end of an attempt; False where its lease was lost, which was said then."""
-        work, outcome, seconds, line = ended
-        job = work.job
-        if self._jobs.get(job.id) is not work:
-            return False
-        if outcome is PLAINLY_DONE:
-            self._report.ended(job, "done", seconds, line)
-            self._done.append((job.id, job.claim_id))
-            return True
-        self._end(job, self._parts.settle(job, work.handler, outcome), seconds)
-        return True
+    def note(self, ended: Iterable[Ended]) -> list[Ended]:
+        """Note the ends of attempts; answers those that did not plainly end. One whose lease was lost is passed over: that
+        was said then."""
+        others = []
+        for one in ended:
+            job = one.work.job
+            if self._jobs.get(job.id) is not one.work:
+                continue
+            if one.outcome is PLAINLY_DONE:
+                self._done.append((job.id, job.claim_id))
+                self._unreported.append(one)
+            else:
+                self._end(job, self._parts.settle(job, one.work.handler, one.outcome), one.seconds)
+                others.append(one)
+        return others
+
+    def report(self) -> None:
+        """Say what has ended: a write lets go of the interpreter's lock, and busy threads give it back late, so it is called
+        where they are idle, or a claim is on its way."""
+        for one in self._unreported:
+            self._report.ended(one.work.job, "done", one.seconds, one.line)
+        self._unreported.clear()
+        self._report.flush()
 
     def line(self, work: Work, outcome: Outcome, seconds: float) -> str:
         """What the log says of an attempt that plainly ended; called in the thread that ran it, since it is as dear as all
@@ -148,7 +202,7 @@ class Hand:
         if (settlement := self._parts.refuse(job, handler)) is None:
             return work
         self._end(job, settlement, 0.0)
-        self._claimer.ended(1, now)
+        self._claimer.ended(1, 0.0)
         return None
 
     def _end(self, job: Job, settlement: Settlement, seconds: float) -> None:

@@ -7,14 +7,18 @@ has claimed everything, so that the next claim starts there and not among the de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from tidemill.queue import Claim, Entries
+from tidemill.model import Job
+from tidemill.queue import Entries
 
 SECOND = 1_000_000  # watermarks are in microseconds
 TURN = 8  # each so many claims, an entry's lines are taken in another order, so that low priorities stay alive
+FEW = 50  # entries that a claim asks, and more where these have less than it could take: each costs the server a descent
 PROBE = 64  # with no more lines than this, those that were found dry are asked again in each claim: it costs next to nothing
 
 LineKey = tuple[str, str, int]
@@ -32,14 +36,17 @@ class Line:
 
 @dataclass
 class Tenant:
-    """An entry: its lines by priority, the claim that served it last, and what it had when it had less than its share."""
+    """An entry: its lines by priority, the claim that asked it last, and what it had when it had less than its share."""
 
     lines: dict[int, Line] = field(default_factory=dict)
-    served: int = -1
+    asked: int = -1
     demand: int | None = None
 
     def dry(self) -> bool:
         return all(line.dry for line in self.lines.values())
+
+
+Asking = tuple[EntryKey, Tenant, list[tuple[int, Line]]]
 
 
 @dataclass(frozen=True)
@@ -52,27 +59,37 @@ class Plan:
 
 class Lines:
     def __init__(self) -> None:
-        self._tenants: dict[EntryKey, Tenant] = {}
+        self._tenants: OrderedDict[EntryKey, Tenant] = OrderedDict()  # whoever was asked longest ago first
+        self._limited: set[EntryKey] = set()  # those of them that are under limits
         self._paused: dict[str, float] = {}
         self._claims = 0
+        self._most = FEW  # entries to ask in the next claim
         self.seen = 0  # the greatest job id that the look for news has seen
 
     def scanned(self, rows: Iterable[Sequence[Any]], now: float) -> None:
         """Take over what the loose scan found: all lines there are, each with its first waiting job."""
-        before, self._tenants = self._tenants, {}
+        before, found = self._tenants, dict[EntryKey, Tenant]()
+        self._limited.clear()
         for limit_name, tenant, priority, run_at, job_id, due_in, free in rows:
             old = before.get((limit_name, tenant))
-            entry = self._tenants.setdefault((limit_name, tenant), Tenant(served=old.served if old else -1))
+            entry = found.setdefault((limit_name, tenant), Tenant(asked=old.asked if old else -1))
             mark = (run_at, job_id - 1)
             if old and (line := old.lines.get(priority)):
                 mark = min(mark, (line.mark_time, line.mark_id))
             entry.lines[priority] = Line(*mark, due_at=now + due_in, free=free)
+            if not free:
+                self._limited.add((limit_name, tenant))
+        self._tenants = OrderedDict(sorted(found.items(), key=lambda one: one[1].asked))
 
     def news(self, rows: Iterable[Sequence[Any]], now: float) -> None:
         """Take over lines of newly inserted jobs."""
         for limit_name, tenant, priority, run_at, job_id, newest, due_in, free in rows:
             self.seen = max(self.seen, newest)
-            entry = self._tenants.setdefault((limit_name, tenant), Tenant())
+            if (entry := self._tenants.get(key := (limit_name, tenant))) is None:
+                entry = self._tenants[key] = Tenant()
+                self._tenants.move_to_end(key, last=False)
+            if not free:
+                self._limited.add(key)
             if (line := entry.lines.get(priority)) is None:
                 entry.lines[priority] = Line(run_at, job_id - 1, due_at=now + due_in, free=free)
             elif line.dry or now + due_in < line.due_at:
@@ -88,10 +105,10 @@ class Lines:
     def due_limits(self, now: float) -> set[str]:
         """The limits under which a job is due."""
         return {
-            limit_name
-            for (limit_name, _), entry in self._tenants.items()
-            if self._paused.get(limit_name, 0) <= now
-            and any(not line.free and _asks(line, now) for line in entry.lines.values())
+            key[0]
+            for key in self._limited
+            if self._paused.get(key[0], 0) <= now
+            and any(not line.free and _asks(line, now) for line in self._tenants[key].lines.values())
         }
 
     def next_due(self, now: float, blocked: set[str]) -> float | None:
@@ -106,45 +123,47 @@ class Lines:
 
     def plan(self, size: int, idle: Mapping[str, int], held: Mapping[str, int], now: float) -> Plan:
         """What to ask in a claim of `size`, with `idle` of the `held` places free by limit: fair between tenants, whoever
-        was served longest ago first; within one the most urgent line first, in turns another."""
+        was asked longest ago first; within one the most urgent line first, in turns another. The answers to earlier plans
+        need not be known."""
         self._claims += 1
-        probe_dry = sum(len(entry.lines) for entry in self._tenants.values()) <= PROBE
-        asking = [
-            (entry.served, key, entry, lines)
-            for key, entry in self._tenants.items()
-            if (lines := self._asked_lines(key, entry, idle, now, probe_dry))
-        ]
-        asking.sort(key=lambda one: one[0])
-        shares = self._shares(asking[:size], size, idle)
+        asking = list(islice(self._asking(idle, now), min(size, self._most)))
+        shares = self._shares(asking, size, idle)
         entries = Entries()
-        for _, key, _, lines in asking[:size]:
-            if share := shares.get(key):
+        for key, entry, lines in asking:
+            if share := shares[key]:
+                entry.asked = self._claims
+                self._tenants.move_to_end(key)
                 _add(entries, key, share, 0 if lines[0][1].free else held[key[0]], self._turned(lines))
         return Plan(entries, shares)
 
-    def took(self, plan: Plan, claim: Claim, size: int, now: float) -> None:
+    def took(self, plan: Plan, jobs: Sequence[Job], size: int, now: float) -> None:
         """Move the watermarks over what a claim took, and remember which lines ran dry."""
         last: dict[EntryKey, dict[int, tuple[int, int]]] = {}
         taken: dict[EntryKey, int] = {}
-        for job in claim.jobs:  # of a line the last is the furthest
+        for job in jobs:  # of a line the last is the furthest
             key = (job.limit_name, job.tenant)
             taken[key] = taken.get(key, 0) + 1
             last.setdefault(key, {})[job.priority] = (job.run_at_us, job.id)
-        cut = len(claim.jobs) >= size
+        cut = len(jobs) >= size
+        if cut:
+            self._most = max(self._most * 3 // 4, FEW)
+        elif len(plan.shares) >= self._most:
+            self._most = len(plan.shares) * size // max(len(jobs), 1)
         for key, share in plan.shares.items():
             if entry := self._tenants.get(key):
                 self._entry_took(entry, share, taken.get(key, 0), last.get(key, {}), cut, now)
+                if cut and key not in taken:  # the claim had its jobs before it came to this one
+                    self._tenants.move_to_end(key, last=False)
 
     def _entry_took(
         self, entry: Tenant, share: int, taken: int, marks: Mapping[int, tuple[int, int]], cut: bool, now: float
     ) -> None:
         full = taken >= share
-        if taken:
-            entry.served = self._claims
         if taken or not cut:
             entry.demand = None if full else taken
         for priority, (run_at, job_id) in marks.items():
-            line = entry.lines[priority]
+            if (line := entry.lines.get(priority)) is None:
+                continue  # a scan that was made meanwhile found nothing more in it
             # After a short batch a second less, for rows whose transaction commits late; never back to the start.
             mark = (run_at, job_id) if full else (run_at - SECOND, job_id)
             if mark > (line.mark_time, line.mark_id):
@@ -153,27 +172,34 @@ class Lines:
             for line in entry.lines.values():
                 line.dry = line.dry or line.due_at <= now
 
+    def _asking(self, idle: Mapping[str, int], now: float) -> Iterator[Asking]:
+        """Who is to be asked, one after the other."""
+        probe_dry = len(self._tenants) <= PROBE and sum(len(entry.lines) for entry in self._tenants.values()) <= PROBE
+        for key, entry in self._tenants.items():
+            if lines := self._asked_lines(key, entry, idle, now, probe_dry):
+                yield key, entry, lines
+
     def _asked_lines(
         self, key: EntryKey, entry: Tenant, idle: Mapping[str, int], now: float, probe_dry: bool
     ) -> list[tuple[int, Line]]:
         limit_name = key[0]
         if self._paused.get(limit_name, 0) > now:
             return []
-        return sorted(
-            (
-                (priority, line)
-                for priority, line in entry.lines.items()
-                if (probe_dry or _asks(line, now)) and (line.free or idle.get(limit_name, 0) > 0)
-            ),
-            key=lambda one: -one[0],
-        )
+        asked = [
+            (priority, line)
+            for priority, line in entry.lines.items()
+            if (probe_dry or _asks(line, now)) and (line.free or idle.get(limit_name, 0) > 0)
+        ]
+        if len(asked) > 1:
+            asked.sort(key=lambda one: -one[0])
+        return asked
 
-    def _shares(self, asking: list[Any], size: int, idle: Mapping[str, int]) -> dict[EntryKey, int]:
+    def _shares(self, asking: list[Asking], size: int, idle: Mapping[str, int]) -> dict[EntryKey, int]:
         """Fill up by water level: who had little last time is given that much and one more, the others share the rest."""
         left, count = size, len(asking)
         left_under = dict(idle)
         shares: dict[EntryKey, int] = {}
-        for _, key, entry, lines in sorted(asking, key=lambda one: _demand(one[2])):
+        for key, entry, lines in sorted(asking, key=lambda one: _demand(one[1])):
             share = max(1, min(left // max(count, 1), _demand(entry)))
             if not lines[0][1].free:
                 share = min(share, left_under[key[0]])

@@ -14,10 +14,10 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tidemill import newjob
-from tidemill.db import Connection, Database, Row, run, statement
+from tidemill.db import Connection, Database, InFlight, Row, run, statement
 from tidemill.model import Enqueued, Job, NewJob
 
 REAP_SIZE = 500
@@ -51,14 +51,6 @@ def _enqueue_one(connection: Connection, row: Mapping[str, Any]) -> Enqueued:
     raise RuntimeError(f"the key {row['key']!r} of kind {row['kind']!r} is held by a job that this transaction cannot see")
 
 
-class Claim(NamedTuple):
-    """What a claim brought: jobs, the most urgent first; `lost` are ids of the settled batch whose fence was not ours any
-    more."""
-
-    jobs: list[Job]
-    lost: list[int]
-
-
 @dataclass(frozen=True)
 class Entries:
     """What to claim, as claim.sql takes it: parallel lists of entries, and of the lines that their lo..hi point into."""
@@ -74,7 +66,45 @@ class Entries:
     mark_ids: list[int] = field(default_factory=list)
 
 
-def claim(
+class Claim(Protocol):
+    """A claim on its way, with the settling of what was done. Each method waits for the answer, and raises
+    psycopg.OperationalError where it never comes."""
+
+    size: int  # how many jobs were asked for
+
+    def count(self) -> int:
+        """How many jobs it brought."""
+
+    def lost(self) -> list[int]:
+        """The ids of the settled batch whose fence was not ours any more."""
+
+    def jobs(self) -> list[Job]:
+        """The jobs, the most urgent first."""
+
+
+class Asked:
+    """A Claim by claim.sql."""
+
+    def __init__(self, sent: InFlight, size: int, done: Sequence[tuple[int, int]]) -> None:
+        self.size = size
+        self._sent = sent
+        self._done = done
+
+    def count(self) -> int:
+        return self._sent.count() if self._sent.first()[2] is not None else 0
+
+    def lost(self) -> list[int]:
+        settled, count = self._sent.first()[:2]
+        return [] if len(self._done) == count else [one[0] for one in self._done if one[0] not in set(settled or ())]
+
+    def jobs(self) -> list[Job]:
+        rows = self._sent.rows()
+        jobs = [] if rows[0][2] is None else [job_of(row[2:]) for row in rows]
+        jobs.sort(key=_urgency)  # an update returns its rows in no order
+        return jobs
+
+
+def ask(
     database: Database,
     entries: Entries,
     size: int,
@@ -84,20 +114,22 @@ def claim(
     holder: int,
     worker: str,
     done: Sequence[tuple[int, int]] = (),
-) -> Claim:
+) -> Asked:
     """Settle `done` (ids with their claim ids) and take up to `size` due jobs for `lease` seconds under the fence
     `claim_id` (see `new_claim_id`)."""
     parameters = {
-        **vars(entries), "size": size, "lease": lease, "holder": holder, "worker": worker, "claim_id": claim_id,
-        # As text: psycopg's dump of a list is what costs most in a large batch.
-        "done": f"{{{','.join([str(one[0]) for one in done])}}}", "done_claims": list({one[1] for one in done}),
+        "limit_names": entries.limit_names, "tenants": entries.tenants, "shares": array(entries.shares),
+        "held": array(entries.held), "lo": array(entries.lo), "hi": array(entries.hi),
+        "priorities": array(entries.priorities), "mark_times": array(entries.mark_times),
+        "mark_ids": array(entries.mark_ids), "size": size, "lease": lease, "holder": holder, "worker": worker,
+        "claim_id": claim_id, "done": array([one[0] for one in done]), "done_claims": array({one[1] for one in done}),
     }  # fmt: skip
-    rows = database.execute("claim", parameters)
-    settled, count, first = rows[0][:3]
-    lost = [] if len(done) == count else [one[0] for one in done if one[0] not in set(settled or ())]
-    jobs = [] if first is None else [job_of(row[2:]) for row in rows]
-    jobs.sort(key=_urgency)  # an update returns its rows in no order
-    return Claim(jobs, lost)
+    return Asked(database.send("claim_limited" if any(entries.held) else "claim", parameters), size, done)
+
+
+def array(numbers: Iterable[int]) -> str:
+    """Numbers as the text of an array: to let psycopg dump a list is what costs most in a large batch."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 job_of: Callable[[Row], Job] = partial(tuple.__new__, Job)  # Job._make, in a third of its time

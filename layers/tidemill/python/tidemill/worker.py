@@ -92,6 +92,7 @@ class Drain:
             try:
                 if self._turn():
                     self._claimer.close()
+                    self._hand.report()
                     return self._report.finish()
                 trouble = 0
             except psycopg.OperationalError as error:
@@ -106,9 +107,10 @@ class Drain:
     def _turn(self) -> bool:
         """One look at everything; True when the work is over."""
         self._wake.clear()
+        self._hand.arrive()
         now = time.monotonic()
         self._hand.extend(now)
-        self._note_ended(self._runners.ended() + self._overdue(now), now)
+        self._note_ended(self._runners.ended() + self._overdue(now))
         self._pause_limits()
         over = self._is_over(now)
         self._hand.give_back(self._runners.refused() + (self._take_all_back() if over else []))
@@ -116,7 +118,7 @@ class Drain:
         taken = self._claim(0 if over else self._room(), now)
         if self._hand:
             self._idle_since = None
-            if not taken:
+            if not taken and not self._hand.expects:
                 self._start_suspect()
                 self._wake.wait(TICK)
             return False
@@ -155,11 +157,13 @@ class Drain:
 
     # Settling
 
-    def _note_ended(self, ended: list[Ended], now: float) -> None:
-        self._claimer.ended(len(ended), now)
-        for one in ended:
+    def _note_ended(self, ended: list[Ended]) -> None:
+        if not ended:
+            return
+        self._claimer.ended(len(ended), sum([one.seconds for one in ended]))
+        for one in self._hand.note(ended):
             name = one.work.job.limit_name
-            if self._hand.end(one) and isinstance(one.outcome, Limited) and name:
+            if isinstance(one.outcome, Limited) and name:
                 self._pauses[name] = max(one.outcome.seconds, self._pauses.get(name, 0.0))
 
     def _pause_limits(self) -> None:
@@ -187,13 +191,22 @@ class Drain:
         if self._suspects or self._alone in self._hand:
             return 0  # what is claimed beside a suspect would lose an attempt with it
         waiting = self._runners.waiting()
-        return self._claimer.room(self._hand.started_or_waiting - waiting, waiting)
+        return self._claimer.room(self._hand.started_or_waiting - waiting, waiting + self._hand.arriving)
 
     def _claim(self, size: int, now: float) -> int:
-        """Claim up to `size` jobs and hand them to the runners; answers how many were claimed."""
-        taken, works = self._hand.claim(size, now)
-        # Here, where the runners are idle: a write lets go of the interpreter's lock, and busy threads give it back late.
-        self._report.flush()
+        """Claim up to `size` jobs; answers how many were handed to the runners. After a full claim the next one is on its
+        way while the jobs of the first are unpacked; a short one is waited for, since there may be nothing more to do."""
+        if self._hand.arriving:
+            self._hand.ask(size, now)
+            return self._take(now)
+        self._hand.ask(size, now)
+        self._hand.arrive()
+        return 0 if self._hand.brims else self._take(now)
+
+    def _take(self, now: float) -> int:
+        """Hand what was claimed to the runners; answers how many jobs it was."""
+        taken, works = self._hand.take(now)
+        self._hand.report()
         self._suspects += [work for work in works if is_suspect(work.job)]
         self._keep_one_suspect()
         self._runners.put([work for work in works if not is_suspect(work.job)])

@@ -3,8 +3,8 @@
 -- An entry is a tenant under a limit ('' for none); its lines are the priorities from lo to hi of the line arrays, the
 -- most urgent first, each with a watermark (run_at in microseconds, id) behind which everything was claimed already.
 -- Starting there is what keeps a claim cheap when dead index entries pile up at the head of a line under an open snapshot.
--- An entry takes up to its share; one under a limit only while the limit is not paused and while the worker's places are
--- still as many as it believes, since a place whose lease ran out may be another's by now.
+-- An entry takes up to its share. What is under limits is claimed by claim_limited.sql, which is this and what limits need:
+-- to plan that costs as much again, and most claims are without.
 with settled as (
   update jobs set status = 'done', locked_until = null, finished_at = now(), unknown_since = null
   where id = any(%(done)s::bigint[]) and status = 'running' and claim_id = any(%(done_claims)s::bigint[])
@@ -12,15 +12,11 @@ with settled as (
 ), taken as (
   update jobs j
   set status = 'running', attempts = attempts + 1, started_at = now(), claim_id = %(claim_id)s, worker = %(worker)s,
-      -- Under a limit that nobody has declared there are no places, and the job must have a lease all the same.
-      locked_until = case when limit_name = '' then now() + make_interval(secs => %(lease)s)
-                     else coalesce((select min(p.locked_until) from places p
-                                    where p.limit_name = j.limit_name and p.holder = %(holder)s and p.locked_until > now()),
-                                   now() + make_interval(secs => %(lease)s)) end
+      locked_until = now() + make_interval(secs => %(lease)s)
   where j.id = any(array(
     select x.id
-    from unnest(%(limit_names)s::text[], %(tenants)s::text[], %(shares)s::int[], %(held)s::int[], %(lo)s::int[], %(hi)s::int[])
-           as entry (limit_name, tenant, share, held, lo, hi)
+    from unnest(%(limit_names)s::text[], %(tenants)s::text[], %(shares)s::int[], %(lo)s::int[], %(hi)s::int[])
+           as entry (limit_name, tenant, share, lo, hi)
     cross join lateral (
       select y.id
       from generate_series(entry.lo, entry.hi) line
@@ -34,15 +30,11 @@ with settled as (
         order by run_at, id
         limit entry.share
         for update skip locked) y
-      where entry.held = 0 or (
-        entry.held <= (select count(*) from places p where p.limit_name = entry.limit_name collate "C"
-                         and p.holder = %(holder)s and p.locked_until > now() + make_interval(secs => %(lease)s / 4))
-        and not exists (select from limits l where l.name = entry.limit_name collate "C" and l.paused_until > now()))
       limit entry.share) x
     limit %(size)s))
   returning id, kind, payload, attempts, max_attempts, key, event_id, correlation_id, tenant, slot, previous_slot,
-            limit_name, expiries, claim_id, priority, (extract(epoch from run_at) * 1000000)::bigint,
-            unknown_since < now() - interval '1 day'
+            limit_name, expiries, claim_id, priority, (date_part('epoch', run_at) * 1000000)::bigint,
+            unknown_since is not null and unknown_since < now() - interval '1 day'
 )
 select (select case when count(*) < cardinality(%(done)s::bigint[]) then array_agg(id) end from settled),
        (select count(*) from settled), taken.*

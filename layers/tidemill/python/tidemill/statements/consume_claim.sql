@@ -16,5 +16,5 @@ where j.id = any(array(
   order by id
   for update skip locked))
 returning id, kind, payload, attempts, max_attempts, key, event_id, correlation_id, tenant, slot, previous_slot,
-          limit_name, expiries, claim_id, priority, (extract(epoch from run_at) * 1000000)::bigint,
-          unknown_since < now() - interval '1 day'
+          limit_name, expiries, claim_id, priority, (date_part('epoch', run_at) * 1000000)::bigint,
+          unknown_since is not null and unknown_since < now() - interval '1 day'
