@@ -15,8 +15,9 @@ from pathlib import Path
 
 import psycopg
 from tidemill import migrations, queue
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.lines import Lines
+from tidemill.wire import Connection
 
 from local.postgres import Postgres
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from tidemill import migrations
-from tidemill.db import Connection, connect
+from tidemill.db import connect
+from tidemill.wire import Connection
 
 from local.postgres import FAST, Postgres
 from tests.canary import watching

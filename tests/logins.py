@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from local.postgres import Postgres
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tidemill import app
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.model import Job
+from tidemill.wire import Connection
 
 from local.mail import MailProvider
 from tests.automations.invoicing import Shop

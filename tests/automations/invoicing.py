@@ -13,7 +13,7 @@ from typing import Any
 
 from tidemill import app
 from tidemill.app import App
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from local.mail import MailProvider
 from tests.conftest import ROOT

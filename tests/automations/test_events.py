@@ -7,7 +7,7 @@ import json
 import pytest
 from tidemill import custom_resource
 from tidemill.app import App
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.automations.conftest import EVENTS, sample
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from automations.heartbeat import heartbeat
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from tests.automations.conftest import job
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from automations.telegram import telegram as source
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.model import Event, NewJob, Signal
 from tidemill.source import route
+from tidemill.wire import Connection
 
 from tests.automations.conftest import SECRETS, FakeTelegram
 from tests.queue.test_worker import row

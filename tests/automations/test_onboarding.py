@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from automations.site import site
-from tidemill.db import Connection
 from tidemill.model import Event, NewJob, Signal
 from tidemill.source import route
+from tidemill.wire import Connection
 
 from local.mail import MailProvider
 from tests.automations.invoicing import Shop

@@ -8,9 +8,9 @@ import pytest
 from automations.site import site
 from tidemill import gateway
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.model import Accepted, Event, NewJob
 from tidemill.source import route
+from tidemill.wire import Connection
 
 from tests.automations.conftest import SECRETS, sample
 

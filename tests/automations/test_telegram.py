@@ -11,8 +11,8 @@ import pytest
 from automations.telegram import telegram as source
 from tidemill import app, gateway
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.model import Accepted, Refused, Request
+from tidemill.wire import Connection
 
 from local.telegram import BOT, Telegram
 from tests.automations.conftest import SECRETS, sample

@@ -13,8 +13,8 @@ import pytest
 from automations.yookassa import yookassa
 from tidemill import app
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.model import Request
+from tidemill.wire import Connection
 
 from tests.automations.conftest import SECRETS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from tidemill import telemetry
-from tidemill.db import Connection
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 SECRET = "planted/secret+1"
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from psycopg.types.json import Jsonb
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.canary.search import found_in, leaks, secrets_of
 from tests.conftest import ROOT

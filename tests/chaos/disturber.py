@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 
 import psycopg
-from tidemill.db import statement
+from tidemill.wire import statement
 
 from local.postgres import Postgres
 from local.telegram import Telegram

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 _FAILURES = [
     ("order.announce", "RequestFailed", "Telegram sendMessage: status 502: Bad Gateway", 8, 4),

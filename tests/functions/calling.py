@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from tidemill.cli.main import app
-from tidemill.db import Connection
+from tidemill.wire import Connection
 from typer.testing import CliRunner, Result
 
 from tests.conftest import ROOT

@@ -10,9 +10,9 @@ from typing import Any
 from tidemill import outbox
 from tidemill.app import App
 from tidemill.consume import ConsumeFunction
-from tidemill.db import Connection
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 from tests.functions.relaying import QUEUE
 from tests.queue.conftest import put

@@ -8,8 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 from tidemill import outbox
-from tidemill.db import Connection
 from tidemill.relay import Relay
+from tidemill.wire import Connection
 
 QUEUE = "https://sqs.us-east-1.amazonaws.com/123456789012/orders"
 Answer = Callable[..., Any]

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from tidemill import tables
 from tidemill.cli import main
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.calling import add_failed, answer, call, run
 

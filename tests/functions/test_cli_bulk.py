@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tidemill.cli import bulk
 from tidemill.cli.target import Command, Here
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.calling import Terminal, add_failed, answer, call
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.calling import COMMAND, Terminal, add_failed, environment, run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from local.server import Server
 from tests.functions.calling import call, run

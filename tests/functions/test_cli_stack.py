@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tidemill.cli import target
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.calling import add_failed, answer, call, run
 from tests.functions.invoking import Lambda

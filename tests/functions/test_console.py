@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tidemill import console
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from functions.console.app import handler
 from tests.functions.widget import CONTEXT, Shown, press, shown

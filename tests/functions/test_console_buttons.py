@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.widget import press, shown
 from tests.queue.operating import add_event, add_job, operations, status_of

@@ -7,10 +7,10 @@ import threading
 from typing import Any
 
 import pytest
-from tidemill.db import Connection
 from tidemill.errors import ConfigurationError, PermanentError, RateLimited
 from tidemill.handlers import Handler
 from tidemill.model import Discard, Job, Snooze
+from tidemill.wire import Connection
 
 from tests.functions.consuming import Hiding, column, event, function, put_out, reported
 from tests.queue.conftest import put

@@ -14,13 +14,14 @@ import pytest
 from tidemill import queue
 from tidemill.app import App
 from tidemill.consume import ConsumeFunction, Sent
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.drain import DrainFunction, Teller
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.settings import Settings
 from tidemill.settlement import refused_from_a_queue, settlement_of_sent
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.functions.consuming import column, event, function, put_out, reported

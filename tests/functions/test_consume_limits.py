@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, run, statement
 from tidemill.errors import RateLimited
 from tidemill.handlers import Handler
 from tidemill.model import Job
+from tidemill.wire import Connection, run, statement
 
 from tests.functions.consuming import Hiding, column, event, function, put_out, reported
 from tests.functions.relaying import Context

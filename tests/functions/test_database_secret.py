@@ -10,7 +10,7 @@ from urllib.parse import quote
 import boto3
 import pytest
 from tidemill.app import load
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from local.postgres import Postgres
 from tests import logins

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.relay import TELL_AT
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, RAN, SENT, Client, Context, MakeRelay, publish, refuse, state

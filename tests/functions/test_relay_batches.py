@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tidemill import outlets
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.outbox import Target
 from tidemill.outlets import LARGEST, Outgoing
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, Client, MakeRelay, publish, state

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from tidemill import outbox
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.relay import Relay
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Told
 from tests.functions.relaying import QUEUE, publish

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import boto3
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Queue
 from tests.functions.relaying import RAN, SENT, Client, MakeRelay, publish, state

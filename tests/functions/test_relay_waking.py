@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.drain import DrainFunction
 from tidemill.errors import ConfigurationError
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 from tests.conftest import ROOT
 from tests.functions.consuming import event, put_out, reported

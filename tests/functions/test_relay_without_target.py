@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.settings import Settings
 from tidemill.watch import Watch
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Told
 from tests.functions.relaying import Client, MakeRelay, publish, state

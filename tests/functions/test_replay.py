@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from functions.replay.app import handler
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.db import Connection
 from tidemill.prune import TABLES
 from tidemill.tick import JOBS_A_DRAIN, MOST_DRAINS
+from tidemill.wire import Connection
 
 from tests.functions.ticking import BEAT, Bot, MakeTick, bot, make_tick, woken
 from tests.queue.conftest import put

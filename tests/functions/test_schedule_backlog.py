@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tidemill.db import Connection, statement
+from tidemill.wire import Connection, statement
 
 from tests.queue.conftest import put
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, Database, connect, statement
+from tidemill.db import Database, connect
 from tidemill.prune import TABLES, prune
+from tidemill.wire import Connection, statement
 
 from tests.queue.conftest import put
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from tidemill.db import Connection
 from tidemill.errors import ConfigurationError
 from tidemill.prune import TABLES
+from tidemill.wire import Connection
 
 from local.postgres import Postgres
 from tests.functions.ticking import BEAT, Bot, MakeTick, bot, make_tick, woken

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tidemill.app import App
 from tidemill.consume import MOST_RECEIVES
-from tidemill.db import Connection
 from tidemill.errors import RateLimited
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Queue
 from tests.functions.consuming import column, reported

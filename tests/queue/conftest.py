@@ -9,13 +9,14 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tidemill import queue
 from tidemill.context import Connections, Tools
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.queue import Entries
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from local.postgres import Postgres

@@ -10,11 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tidemill.context import Connections, Tools
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.hand import Parts
 from tidemill.handlers import Handler
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from tests.queue.hooked import Hooked
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from tidemill import Event, NewJob, PermanentError, Source, park
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.handlers import Handler
 from tidemill.model import Delivery, Signal
 from tidemill.settings import Settings
 from tidemill.verify import header, hmac_sha256
+from tidemill.wire import Connection
 
 
 def routes(event: Event) -> Iterator[NewJob | Signal]:

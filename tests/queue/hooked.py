@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tidemill.db import Database, InFlight, Row
+from tidemill.db import Database
+from tidemill.wire import InFlight, Row
 
 
 class Hooked(Database):

@@ -7,9 +7,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection
 from tidemill.model import Job
 from tidemill.once import call_once, once
+from tidemill.wire import Connection
 
 from tests.queue.conftest import put
 

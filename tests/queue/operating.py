@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.handlers import Handler
 from tidemill.model import Accepted, Event, NewJob
 from tidemill.operate import Operator
@@ -17,6 +17,7 @@ from tidemill.schedule import Schedule
 from tidemill.settings import Settings
 from tidemill.source import Source
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 NOW = datetime(2027, 4, 30, 9, tzinfo=UTC)
 SECRET = "hush-hush-hush"

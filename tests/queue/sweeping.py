@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tidemill import rules
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.schedule import Schedule
 from tidemill.sweep import Sweep
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.errors import InProgress, KeyReused, PermanentError
 from tidemill.once import idempotency_key
+from tidemill.wire import Connection
 
 from tests.queue.ledger import EFFECTS, act, call, count, die, running
 

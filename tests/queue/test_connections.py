@@ -15,9 +15,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tidemill import custom_resource
 from tidemill.connector import Connector
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.errors import ConfigurationError
 from tidemill.handlers import Handler
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from local.postgres import Postgres

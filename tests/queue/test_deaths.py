@@ -13,9 +13,10 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.handlers import Handler
 from tidemill.queue import Entries
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from local.postgres import Postgres

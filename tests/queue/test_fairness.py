@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.handlers import Handler
 from tidemill.lines import Lines
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import Taken, claim, put

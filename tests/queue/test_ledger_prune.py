@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.prune import prune
+from tidemill.wire import Connection
 
 OLD, YOUNG = "now() - interval '31 days'", "now() - interval '29 days'"
 

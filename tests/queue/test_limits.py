@@ -13,10 +13,11 @@ from typing import Any
 import psycopg
 import pytest
 from tidemill import places
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.errors import RateLimited
 from tidemill.handlers import Handler
 from tidemill.places import Places
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.conftest import ROOT

@@ -6,9 +6,10 @@ import threading
 
 import pytest
 from psycopg.rows import dict_row
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.errors import KeyReused, PermanentError
 from tidemill.once import once
+from tidemill.wire import Connection
 
 from tests.queue.ledger import EFFECTS, act, count
 

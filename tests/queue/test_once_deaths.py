@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.handlers import Handler
 from tidemill.model import Job
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import expire_leases, make_due, put

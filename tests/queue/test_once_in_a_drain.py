@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.once import idempotency_key
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import Told, expire_leases, make_due, put, status

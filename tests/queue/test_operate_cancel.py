@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection
 from tidemill.model import NewJob
+from tidemill.wire import Connection
 
 from tests.queue.operating import LIMITS, add_job, one, operations, operator
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tidemill.db import Connection
 from tidemill.operate import Operator
+from tidemill.wire import Connection
 
 from tests.queue.operating import add_event, add_job, body, one, operations, operator, shop
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection
 from tidemill.errors import CommandError
 from tidemill.operate import COMMANDS, arguments
+from tidemill.wire import Connection
 
 from tests.queue.operating import NOW, SECRET, add_job, operations, operator
 

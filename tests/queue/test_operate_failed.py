@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.queue.operating import add_event, add_job, operator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.queue.operating import one, operations, operator
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from psycopg.types.json import Jsonb
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.rejections import MOST_REASONS, OTHER, Rejections
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from tests.queue.operating import operator
 

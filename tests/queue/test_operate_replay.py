@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from tidemill import NewJob
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.model import Accepted, Event
 from tidemill.operate import replay
 from tidemill.source import Source
+from tidemill.wire import Connection
 
 from tests.queue.operating import (
     SECRET,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tidemill.db import Connection
 from tidemill.operate import replay
+from tidemill.wire import Connection
 
 from tests.queue.operating import add_event, body, operations, operator, shop
 

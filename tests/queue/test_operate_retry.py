@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, connect
+from tidemill.db import connect
+from tidemill.wire import Connection
 
 from tests.queue.operating import add_event, add_job, one, operations, operator, status_of, wait_for_blocked
 

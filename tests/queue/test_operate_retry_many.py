@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.operate import redrive
+from tidemill.wire import Connection
 
 from tests.queue.operating import add_job, one, operations, operator, status_of, wait_for_blocked
 

@@ -6,10 +6,10 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidemill.db import Connection
 from tidemill.schedule import Schedule
 from tidemill.source import Source
 from tidemill.verify import secret_header
+from tidemill.wire import Connection
 
 from tests.queue.operating import SECRET, operator, shop
 from tests.queue.sweeping import DAY, a_time, clock, daily, known, minutely

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.db import Connection, statement
 from tidemill.operate import search
+from tidemill.wire import Connection, statement
 
 from tests.queue.operating import add_event, add_job, operator
 

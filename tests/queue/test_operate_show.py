@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, statement
 from tidemill.operate import show, stats
+from tidemill.wire import Connection, statement
 
 from tests.queue.operating import SECRET, add_event, add_job, one, operator
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, connect, statement
+from tidemill.db import connect
 from tidemill.operate import Operator
 from tidemill.operate import tail as tailing
+from tidemill.wire import Connection, statement
 
 from tests.queue.operating import SECRET, add_event, add_job, operator
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from tidemill import outbox
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.errors import ConfigurationError
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.outbox import Target
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import put

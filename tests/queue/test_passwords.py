@@ -9,9 +9,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tidemill.connector import Connector, connector
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.errors import ConfigurationError
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 from tests.logins import Login
 

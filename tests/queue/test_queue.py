@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database, alive, connect
+from tidemill.db import Database, connect
 from tidemill.model import NewJob
 from tidemill.queue import Settlement, give_back
+from tidemill.wire import Connection, alive
 
 from local.postgres import Postgres
 from tests.queue.conftest import expire_leases, make_due, put, status, take

@@ -11,12 +11,13 @@ import pytest
 from tidemill import handlers
 from tidemill.attempt import attempt
 from tidemill.context import Connections, Context, Tools
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.errors import PermanentError
 from tidemill.handlers import Handler
 from tidemill.model import Done, Failed, Outcome
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from local.mail import MailProvider
 from tests.conftest import ROOT

@@ -10,9 +10,10 @@ import threading
 
 import pytest
 from tidemill import rules
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.model import Job
 from tidemill.schedule import Schedule
+from tidemill.wire import Connection
 
 from tests.queue.conftest import take
 from tests.queue.sweeping import DAY, MINUTE, Sweeper, a_time, clock, daily, known, minutely, news, row, slots, sweep

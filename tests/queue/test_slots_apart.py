@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidemill.db import Connection, Database, Row
+from tidemill.db import Database
 from tidemill.sweep import Sweep
 from tidemill.telemetry import Log
+from tidemill.wire import Connection, Row
 
 from tests.queue.sweeping import DAY, MINUTE, Sweeper, a_time, clock, daily, known, minutely, news, refuse, row, sweep
 

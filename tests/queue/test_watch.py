@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import pytest
 from tidemill.alerts import Alerts
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.rejections import Rejections
 from tidemill.settings import Settings
 from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
 from tidemill.watch import Watch
+from tidemill.wire import Connection
 
 from tests.queue.conftest import put
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.errors import PermanentError, RateLimited
 from tidemill.handlers import Handler
 from tidemill.model import Discard, Job, NewJob, Snooze
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import Told, expire_leases, make_due, put, status

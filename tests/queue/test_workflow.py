@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tidemill.db import Connection
 from tidemill.errors import PermanentError
 from tidemill.handlers import Handler
 from tidemill.model import Job
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import put

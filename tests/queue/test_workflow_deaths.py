@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from tidemill import queue
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.handlers import Handler
 from tidemill.model import Job
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 
 from tests.queue.conftest import expire_leases, put

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tidemill import Signal
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.intake import Intake
 from tidemill.model import Accepted, Event, NewJob
 from tidemill.prune import prune
@@ -16,6 +16,7 @@ from tidemill.settings import Settings
 from tidemill.source import Source
 from tidemill.telemetry import Log
 from tidemill.verify import header
+from tidemill.wire import Connection
 
 from tests.functions.intake.conftest import v2
 from tests.queue.conftest import put

@@ -12,12 +12,13 @@ import pytest
 from tidemill import queue
 from tidemill.attempt import attempt
 from tidemill.context import Connections, Context, Tools
-from tidemill.db import Connection, Database, Row, connect, run, statement
+from tidemill.db import Database, connect
 from tidemill.handlers import Handler
 from tidemill.model import Job, Suspended
 from tidemill.settings import Settings
 from tidemill.settlement import settlement_of
 from tidemill.telemetry import Log
+from tidemill.wire import Connection, Row, run, statement
 
 from tests.queue.conftest import expire_leases, make_due, put, take
 from tests.queue.test_worker import row

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from tidemill.cli.main import app
-from tidemill.db import Connection
 from tidemill.errors import PermanentError
 from tidemill.handlers import Handler
 from tidemill.model import Job
 from tidemill.operate import show
+from tidemill.wire import Connection
 from tidemill.worker import Worker
 from typer.testing import CliRunner
 

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tidemill.db import Connection, connect, statement
+from tidemill.db import connect
 from tidemill.handlers import Handler
 from tidemill.model import Job
+from tidemill.wire import Connection, statement
 from tidemill.worker import Worker
 
 from tests.queue.conftest import make_due, put

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tidemill.db import Connection
 from tidemill.model import Job
+from tidemill.wire import Connection
 
 from tests.queue.conftest import make_due
 

@@ -12,8 +12,8 @@ import pytest
 import requests
 from tidemill import Event, NewJob, Source, handlers, senders
 from tidemill.app import App
-from tidemill.db import Connection
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 from tests.senders.certifying import PEM
 from tests.senders.samples import ADYEN, ADYEN_KEY, SECRET, tbank_body

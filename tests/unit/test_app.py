@@ -34,9 +34,14 @@ def test_a_changed_setting_makes_a_new_app(monkeypatch: pytest.MonkeyPatch) -> N
     assert (first.lease, app.current().lease) == (app.DEFAULT_LEASE, 7)
 
 
+OTHERS = (
+    "absorb", "alerts", "console", "consume", "drain", "operate", "relay", "schedule", "telegram", "tick", "worker"
+)  # fmt: skip
+
+
 def test_the_intake_imports_nothing_that_only_other_functions_need(tmp_path: Path) -> None:
     """A cold start is waited for by a sender."""
-    others = [f"tidemill.{name}" for name in ("absorb", "console", "consume", "drain", "operate", "relay", "tick", "worker")]
+    others = [f"tidemill.{name}" for name in OTHERS]
     program = (
         "import sys; from tidemill import app; app.current().intake;"
         f" print(*sorted(sys.modules.keys() & {{'boto3', *{others}}}))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tidemill.db import statement
+from tidemill.wire import statement
 
 
 def test_an_event_with_signals_or_an_id_is_stored_by_the_very_statement_of_one_without() -> None:

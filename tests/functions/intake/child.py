@@ -12,7 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tidemill.db import Database, Row
+from tidemill.db import Database
+from tidemill.wire import Row
 
 from tests.functions.intake import sources
 from tests.functions.intake.direct import intake

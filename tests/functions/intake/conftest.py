@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 from tidemill import app
-from tidemill.db import Connection, Row
+from tidemill.wire import Connection, Row
 
 from functions.intake.app import handler
 from local.postgres import Postgres

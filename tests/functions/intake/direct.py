@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
-from tidemill.db import Database, Row
+from tidemill.db import Database
 from tidemill.intake import Intake
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Row
 
 from tests.functions.intake import sources
 from tests.functions.intake.sources import SECRETS

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
+from tidemill.wire import Connection
 
 from functions.drain.app import handler as drain
 from functions.replay.app import handler as replay

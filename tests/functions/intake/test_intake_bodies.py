@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.intake.conftest import Call, MakeEvent, delivery, metrics, rows, sign, v1, v2
 

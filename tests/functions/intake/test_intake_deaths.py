@@ -9,7 +9,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
+from tidemill.wire import Connection
 
 from tests.conftest import ROOT
 from tests.functions.intake.child import STEPS

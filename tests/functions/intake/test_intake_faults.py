@@ -10,9 +10,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.errors import ConfigurationError
 from tidemill.source import Source
+from tidemill.wire import Connection
 
 from tests.conftest import ROOT
 from tests.functions.intake.conftest import Call, MakeEvent, delivery, log_line, metrics, rows, v2, written_lines

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tidemill.db import Connection
 from tidemill.rejections import MOST_REASONS
+from tidemill.wire import Connection
 
 from functions.intake.app import handler
 from tests.functions.intake.hostile import SOURCES, Sent, requests, signature

@@ -11,7 +11,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
+from tidemill.wire import Connection
 
 from tests.functions.intake.conftest import Call, MakeEvent, delivery, log_line, metrics, rows
 from tests.functions.intake.direct import intake

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from tidemill.db import Connection, Database, statement
+from tidemill.db import Database
 from tidemill.model import Refused, Request
 from tidemill.rejections import MOST_HEADERS, NO_SOURCE, REASONS
 from tidemill.source import Source
+from tidemill.wire import Connection, statement
 
 from functions.replay.app import handler as replay
 from tests.functions.intake import sources

@@ -9,7 +9,7 @@ import time
 from itertools import permutations
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.intake.conftest import Call, Event, MakeEvent, rows, v1, v2
 from tests.functions.intake.known_senders import SECRETS

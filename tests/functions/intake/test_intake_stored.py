@@ -6,7 +6,7 @@ import logging
 from datetime import UTC
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.intake.conftest import Call, MakeEvent, delivery, log_line, metrics, rows, sign, v1, v2
 from tests.functions.intake.sources import SECRETS

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tidemill import address, outbox, registry, schedule, settings, source
+from tidemill import address, outbox, registry, settings, source
 from tidemill import handlers as kinds
-from tidemill.alerts import Alerts
 from tidemill.arrival import Arrivals
 from tidemill.connector import Connector, connector
 from tidemill.db import Database
@@ -19,22 +19,22 @@ from tidemill.errors import ConfigurationError
 from tidemill.handlers import Handler
 from tidemill.intake import Intake
 from tidemill.park import Parking
-from tidemill.schedule import Schedule
 from tidemill.settings import Settings, has_blanks
 from tidemill.source import Source
-from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
 from tidemill.wake import Wake
 
 # What the intake has no use for is imported where it is made: a sender waits for its first answer.
 if TYPE_CHECKING:
     from tidemill.absorb import AbsorbFunction
+    from tidemill.alerts import Alerts
     from tidemill.console import Console
     from tidemill.consume import ConsumeFunction, Sent
     from tidemill.drain import DrainFunction, Teller
     from tidemill.hand import Parts
     from tidemill.operate import Operator
     from tidemill.relay import Relay
+    from tidemill.schedule import Declaration, Schedule
     from tidemill.tick import Tick
 
 DEFAULT_LEASE = 60.0
@@ -49,7 +49,7 @@ class App:
         settings: Settings,
         handlers: Iterable[Handler] = (),
         sources: Iterable[Source] = (),
-        schedules: Iterable[schedule.Declaration] = (),
+        schedules: Iterable[Declaration] = (),
     ) -> None:
         settings.require("DATABASE_URL")
         address.read(settings["DATABASE_URL"])
@@ -58,7 +58,7 @@ class App:
         self.handlers: dict[str, Handler] = kinds.by_kind(handlers)
         self.sources: dict[str, Source] = source.by_name(sources)
         settings.hide_settings(name for one in self.sources.values() for name in one.secrets)
-        self.schedules: list[Schedule] = schedule.resolve(schedules, self.handlers)
+        self.schedules = _resolved(schedules, self.handlers)
         self.limits = {one.kind: one.limit_name for one in self.handlers.values() if one.limit_name}
         self.targets = outbox.targets(settings)
         self.lease = settings.number("LEASE_SECONDS", DEFAULT_LEASE)
@@ -80,6 +80,9 @@ class App:
 
     @cached_property
     def alerts(self) -> Alerts:
+        from tidemill.alerts import Alerts
+        from tidemill.telegram import Telegram
+
         return Alerts(self.settings, Telegram(self.settings), self.log)
 
     @cached_property
@@ -209,17 +212,19 @@ class App:
         return Console(self.operator.run, self.log)
 
 
-_TRACE = "_X_AMZN_TRACE_ID"  # which the Lambda runtime client sets anew for each invocation
+_TRACE = b"_X_AMZN_TRACE_ID"  # which the Lambda runtime client sets anew for each invocation
 
-_current: tuple[dict[str, str], App] | None = None
+_current: tuple[dict[bytes, bytes], App] | None = None
 
 
 def current() -> App:
     """The App of this container, made from the environment; made anew where the environment has changed since."""
     global _current
-    environ = {name: value for name, value in os.environ.items() if name != _TRACE}
+    # The dict behind os.environ, which would decode each name and value anew, in each invocation.
+    environ: dict[bytes, bytes] = {**os.environ._data}  # type: ignore[attr-defined]
+    environ.pop(_TRACE, None)
     if _current is None or _current[0] != environ:
-        _current = (environ, load(environ))
+        _current = (environ, load(os.environ))
     return _current[1]
 
 
@@ -228,10 +233,23 @@ def load(environ: Mapping[str, str]) -> App:
     loaded = settings.load(environ)
     try:
         names = load_automations(loaded)
-        return App(loaded, kinds.declared.of(names), source.declared.of(names), schedule.declared.of(names))
+        return App(loaded, kinds.declared.of(names), source.declared.of(names), _declared_schedules(names))
     except ConfigurationError as error:
         Log(loaded.redact).error("cannot start", reason=str(error))
         raise
+
+
+def _declared_schedules(names: list[str]) -> list[Declaration]:
+    module = sys.modules.get("tidemill.schedule")  # which is there if an automation has declared one
+    return module.declared.of(names) if module else []
+
+
+def _resolved(declarations: Iterable[Declaration], handlers: Mapping[str, Handler]) -> list[Schedule]:
+    if not (given := list(declarations)):
+        return []
+    from tidemill.schedule import resolve
+
+    return resolve(given, handlers)
 
 
 def load_automations(settings: Mapping[str, str]) -> list[str]:

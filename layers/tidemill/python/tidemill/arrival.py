@@ -9,9 +9,10 @@ import psycopg
 
 from tidemill import jsontext, telemetry
 from tidemill.db import Database
-from tidemill.model import Delivery, Yielded
+from tidemill.model import Delivery
+from tidemill.newjob import rows
 from tidemill.settings import Settings
-from tidemill.source import Source, route
+from tidemill.source import Source, routed
 from tidemill.store import Arriving, Routed, Store, Stored
 from tidemill.telemetry import Log
 
@@ -29,7 +30,7 @@ class Arrivals:
         wake: Callable[[], None],
         once: bool = False,
     ) -> None:
-        self.store = Store(database, limits, once)
+        self.store = Store(database, once)
         self._database = database
         self._sources = sources
         self._settings = settings
@@ -39,13 +40,13 @@ class Arrivals:
 
     def take(self, delivery: Delivery) -> Stored:
         """Store a delivery with its jobs, tell of it, and ask for a drain. Raises psycopg.Error as the store does."""
-        routed = self.route(delivery)
+        arriving = self.route(delivery)
         try:
-            stored = self.store.put(routed)
+            stored = self.store.put(arriving)
         except (psycopg.DataError, psycopg.IntegrityError) as error:
-            routed = self.without_jobs(routed, error)
-            stored = self.store.put(routed)
-        self.tell(routed, stored)
+            arriving = self.without_jobs(arriving, error)
+            stored = self.store.put(arriving)
+        self.tell(arriving, stored)
         if stored.signals or (stored.jobs and not stored.duplicate):
             self.ask_for_drain()
         return stored
@@ -53,18 +54,18 @@ class Arrivals:
     def route(self, delivery: Delivery) -> Routed:
         """Let the routes of its source have a delivery. Raises psycopg.Error where the database did not answer a route."""
         event = Arriving(self._database, delivery)
-        yielded: list[Yielded] = []
         if (source := self._sources.get(delivery.source)) is None:  # it was there when the delivery was parked
-            return Routed(event, yielded, f"there is no source {delivery.source} any more")
-        yielded, fault = route(source, event, self._limits, self._settings.redact)
+            return Routed(event, rows([], {}), f"there is no source {delivery.source} any more")
+        _, found, fault = routed(source, event, self._limits, self._settings.redact)
         if event.lost is not None:  # no fault of the route, though it may have been raised through it
             raise event.lost
-        return Routed(event, yielded, fault)
+        event.forget()
+        return Routed(event, found, fault)
 
     def without_jobs(self, routed: Routed, error: psycopg.Error) -> Routed:
         """The event alone: the database has a rule that its jobs break, and the same delivery would meet it again."""
         fault = jsontext.safe(f"{type(error).__name__}: {error}", self._settings.redact)
-        return Routed(routed.event, [], fault)
+        return Routed(routed.event, rows([], {}), fault)
 
     def tell(self, routed: Routed, stored: Stored) -> None:
         """A log line and metrics."""

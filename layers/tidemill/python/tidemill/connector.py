@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 
 from tidemill import aws, db
-from tidemill.db import Connection
 from tidemill.errors import ConfigurationError
 from tidemill.settings import Settings
+from tidemill.wire import Connection
 
 # What a server, or RDS Proxy, says of a wrong password; of an error in connecting libpq tells no code.
 _refused = ("password authentication failed", "has no credentials for the role")

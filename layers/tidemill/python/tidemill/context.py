@@ -15,12 +15,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from tidemill import once, outbox, queue
-from tidemill.db import Connection, alive
 from tidemill.errors import JobTimeout
 from tidemill.model import Enqueued, Job, NewJob
 from tidemill.once import Entry
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
+from tidemill.wire import Connection, alive
 from tidemill.workflow import Workflow
 
 if TYPE_CHECKING:

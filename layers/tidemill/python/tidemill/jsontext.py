@@ -15,6 +15,7 @@ MOST_SEARCHED = 1_000_000  # characters that are searched for secrets
 # Possessive, and a string without an end goes to the end of the text: else `\"` many times over would take quadratic time.
 _brackets_outside_strings = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|([\[{])|([\]}])', re.DOTALL)
 _escaped_nul = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _not_storable = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -29,7 +30,7 @@ def loads(text: str) -> Any:
 def dumps(value: Any) -> str:
     """The JSON text of a value, as jsonb takes it. Raises ValueError that says what cannot be stored."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _encode(value)
     except TypeError as error:
         raise ValueError(str(error)) from None
     except RecursionError:

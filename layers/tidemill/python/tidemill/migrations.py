@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import psycopg
 
-from tidemill.db import Connection, connect
+from tidemill.db import connect
 from tidemill.errors import ConfigurationError
+from tidemill.wire import Connection
 
 # In the space of two int4 keys, which nothing else of Tidemill uses: 'tide', 1.
 LOCK = (0x74696465, 1)

@@ -76,17 +76,20 @@ class Event:
     @cached_property
     def text(self) -> str:
         """The body as UTF-8, without a byte order mark. Raises ValueError, also where it cannot be expanded."""
-        return bodies.expand(self.body, self.headers.get("content-encoding", "")).decode("utf-8-sig")
+        return self._decoded()
 
     @cached_property
     def json(self) -> Any:
         """The body as JSON. Raises ValueError, also on NaN, Infinity and more than 200 levels."""
-        return jsontext.loads(self.text)
+        return jsontext.loads(self.__dict__.get("text") or self._decoded())  # not kept beside what is made of it
 
     @cached_property
     def form(self) -> dict[str, str]:
         """The body as a form; of a repeated field the last one counts."""
         return dict(parse_qsl(self.text, keep_blank_values=True))
+
+    def _decoded(self) -> str:
+        return bodies.expand(self.body, self.headers.get("content-encoding", "")).decode("utf-8-sig")
 
 
 @dataclass(frozen=True)

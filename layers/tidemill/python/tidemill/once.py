@@ -19,10 +19,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from tidemill import jsontext
-from tidemill.db import Connection, Row, run, statement
 from tidemill.errors import InProgress, KeyReused, PermanentError
 from tidemill.model import Job
 from tidemill.newjob import key_text
+from tidemill.wire import Connection, Row, run, statement
 
 _SPACE = uuid.UUID("6f1c9d3e-2b0a-5e57-9a54-7e3b8c1d0f42")  # of our idempotency keys; any constant would do
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tidemill import jsontext
-from tidemill.db import Connection, run, statement
 from tidemill.errors import ConfigurationError
 from tidemill.newjob import text
+from tidemill.wire import Connection, run, statement
 
 JOBS = "jobs"  # the topic through which drains send jobs out (settle.sql)
 

@@ -17,8 +17,9 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from tidemill import newjob
-from tidemill.db import Connection, Database, InFlight, Row, run, statement
+from tidemill.db import Database
 from tidemill.model import Enqueued, Job, NewJob
+from tidemill.wire import Connection, InFlight, Row, run, statement
 
 REAP_SIZE = 500
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from tidemill import jsontext, outbox, outlets
 from tidemill.alerts import Alerts
-from tidemill.db import Database, Row
+from tidemill.db import Database
 from tidemill.outbox import Target
 from tidemill.outlets import LARGEST, Clients, Outgoing, Verdict
 from tidemill.retry import backoff
 from tidemill.telemetry import Log
+from tidemill.wire import Row
 
 SIZE = 200  # rows in one claim
 BYTES = 16 * LARGEST  # of rows in memory at once

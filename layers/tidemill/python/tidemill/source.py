@@ -11,7 +11,7 @@ from typing import TypeVar
 from tidemill import jsontext
 from tidemill.errors import ConfigurationError
 from tidemill.model import Accepted, Event, Refused, Reply, Request, Yielded
-from tidemill.newjob import columns, key_text
+from tidemill.newjob import Rows, key_text, rows
 from tidemill.registry import Registry
 from tidemill.settings import secrets_in
 from tidemill.verify import Key, Verify
@@ -111,14 +111,21 @@ def route(
 
     `limits` maps a kind to the name of its limit; `redact` takes secrets out of the reason, which can be stored.
     """
+    yielded, _, fault = routed(source, event, limits, redact)
+    return yielded, fault
+
+
+def routed(
+    source: Source, event: Event, limits: Mapping[str, str], redact: Callable[[str], str]
+) -> tuple[list[Yielded], Rows, str | None]:
+    """As `route`, and the rows that they become."""
     try:
         yielded = [one for function in source.routes for one in islice(function(event) or (), MOST_JOBS + 1)]
         if len(yielded) > MOST_JOBS:
             raise ValueError(f"an event makes at most {MOST_JOBS} jobs")
-        columns(yielded, limits)
+        return yielded, rows(yielded, limits), None
     except (Exception, SystemExit) as error:
-        return [], jsontext.clean(redact(_text(error)))
-    return yielded, None
+        return [], rows([], limits), jsontext.clean(redact(_text(error)))
 
 
 def _text(error: BaseException) -> str:

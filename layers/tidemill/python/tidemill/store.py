@@ -10,11 +10,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import psycopg
+from psycopg.types.json import Json
 
 from tidemill import jsontext
-from tidemill.db import Database, Row
-from tidemill.model import Delivery, Event, Yielded
-from tidemill.newjob import columns
+from tidemill.db import Database
+from tidemill.model import Delivery, Event
+from tidemill.newjob import Rows
+from tidemill.wire import Row
 
 _number = re.compile("[0-9]{1,18}")
 _parked = re.compile("p([0-9]{1,11})-([0-9a-f]{32})")
@@ -57,22 +59,26 @@ class Arriving(Event):
         """The id, if a route has asked for it."""
         return self.__dict__.get("id")
 
+    def forget(self) -> None:
+        """Let go of what the routes have read the body as: of a large one that is several times its size."""
+        for name in ("text", "json", "form"):
+            self.__dict__.pop(name, None)
+
 
 class Routed(NamedTuple):
     """An event with what its routes yielded, or with why it has no jobs."""
 
     event: Arriving
-    yielded: Sequence[Yielded]
+    rows: Rows
     fault: str | None
 
 
 class Store:
-    """Writes events with their jobs; `limits` maps a kind to the name of its limit. `once`: what was lost in the middle is
-    not tried again here, since the caller has a quicker way."""
+    """Writes events with their jobs. `once`: what was lost in the middle is not tried again here, since the caller has a
+    quicker way."""
 
-    def __init__(self, database: Database, limits: Mapping[str, str], once: bool = False) -> None:
+    def __init__(self, database: Database, once: bool = False) -> None:
         self._database = database
-        self._limits = limits
         self._once = once
 
     def put(self, routed: Routed) -> Stored:
@@ -82,7 +88,7 @@ class Store:
         Raises psycopg.Error: then nothing was stored, or it is unknown whether it was, and the sender must come again.
         """
         number, held_token, duplicate, differs, jobs, signals = self._receive(
-            {**_columns(routed), **columns(routed.yielded, self._limits)}
+            {**_columns(routed), "jobs": _json(routed.rows.jobs), **routed.rows.signals}
         )
         if jobs is None:
             jobs = 0 if duplicate else self._database.execute("event_jobs", {"id": number})[0][0]
@@ -93,11 +99,12 @@ class Store:
         two may have the same source and dedup key, or the same token. Raises psycopg.Error; an IntegrityError may only say
         that another is storing the same at this moment."""
         events = [_columns(one) for one in several]
-        jobs = [(one.event.token, columns(one.yielded, self._limits)) for one in several]
-        parameters = {plural: [event[name] for event in events] for plural, name in _plurals.items()}
-        parameters |= {name: [value for _, one in jobs for value in one[name]] for name in jobs[0][1]}
-        parameters["job_tokens"] = [token for token, one in jobs for _ in one["kinds"]]
-        parameters["signal_tokens"] = [token for token, one in jobs for _ in one["signal_names"]]
+        parameters: dict[str, Any] = {plural: [event[name] for event in events] for plural, name in _plurals.items()}
+        jobs = b",".join(b'{"token":"%b","jobs":%b}' % (one.event.token.encode(), bytes(one.rows.jobs)) for one in several)
+        parameters["jobs"] = _json(b"[%b]" % jobs)
+        for name in ("signal_names", "signal_payloads"):
+            parameters[name] = [value for one in several for value in one.rows.signals[name]]
+        parameters["signal_tokens"] = [one.event.token for one in several for _ in one.rows.signals["signal_names"]]
         rows = {row[0]: row[1:] for row in self._database.execute("absorb", parameters)}
         return [_stored(one.event, rows[one.event.token]) for one in several]
 
@@ -159,6 +166,11 @@ def _columns(routed: Routed) -> dict[str, Any]:
         "route_error": routed.fault,
         "token": event.token,
     }
+
+
+def _json(text: bytes | bytearray) -> Json:
+    """JSON text for psycopg to send as it is."""
+    return Json(text, dumps=lambda text: text)
 
 
 def _stored(event: Arriving, row: Row) -> Stored | None:

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, NoReturn
 from psycopg.pq import TransactionStatus
 
 from tidemill import jsontext, newjob
-from tidemill.db import Connection, Row, run, statement
 from tidemill.errors import PermanentError, StepMismatch, Suspension
 from tidemill.model import Job
+from tidemill.wire import Connection, Row, run, statement
 
 Function = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Queue
 from tests.functions.intake.parking.world import World

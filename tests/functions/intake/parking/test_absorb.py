@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tidemill import park
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.model import Delivery
+from tidemill.wire import Connection
 
 from tests.functions.intake import sources
 from tests.functions.intake.conftest import log_line, metrics, rows

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tidemill import park
 from tidemill.absorb import LONGEST_PAUSE
-from tidemill.db import Connection
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Queue
 from tests.functions.intake.conftest import delivery, metrics, rows, v2, written_lines

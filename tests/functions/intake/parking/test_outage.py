@@ -16,7 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 from tidemill import migrations
-from tidemill.db import Connection, Database, Row
+from tidemill.db import Database
+from tidemill.wire import Connection, Row
 
 from local.postgres import Postgres
 from tests.conftest import ROOT

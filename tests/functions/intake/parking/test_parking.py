@@ -9,8 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from tidemill.db import Connection, Database
+from tidemill.db import Database
 from tidemill.park import Parking
+from tidemill.wire import Connection
 
 from local.postgres import Postgres
 from tests import logins

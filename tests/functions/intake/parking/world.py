@@ -12,13 +12,14 @@ from tidemill import park
 from tidemill.absorb import AbsorbFunction
 from tidemill.alerts import Alerts
 from tidemill.arrival import Arrivals
-from tidemill.db import Connection, Database, connect
+from tidemill.db import Database, connect
 from tidemill.intake import Intake
 from tidemill.model import Delivery
 from tidemill.park import Parking
 from tidemill.settings import Settings
 from tidemill.telegram import Telegram
 from tidemill.telemetry import Log
+from tidemill.wire import Connection
 
 from tests.functions.conftest import Queue
 from tests.functions.intake import sources

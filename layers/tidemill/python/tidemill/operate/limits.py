@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill import handlers, places
-from tidemill.db import Connection, Row, run, statement
 from tidemill.errors import CommandError
 from tidemill.operate.operation import Operation, Parts
+from tidemill.wire import Connection, Row, run, statement
 
 
 def pause(parts: Parts, operation: Operation) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
 from tidemill import jsontext
-from tidemill.db import Connection, Database, run, statement
+from tidemill.db import Database
 from tidemill.errors import CommandError
 from tidemill.handlers import Handler
 from tidemill.operate.cursors import cursor_of
 from tidemill.schedule import Schedule
 from tidemill.source import Source
+from tidemill.wire import Connection, run, statement
 
 T = TypeVar("T")
 

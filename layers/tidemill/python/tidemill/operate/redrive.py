@@ -7,12 +7,12 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from tidemill.db import Connection, run, statement
 from tidemill.errors import CommandError
 from tidemill.newjob import key_text
 from tidemill.operate.cursors import cursor
 from tidemill.operate.operation import Bulk, Operation, Parts
 from tidemill.operate.plan import Found
+from tidemill.wire import Connection, run, statement
 
 CHUNK = 500
 

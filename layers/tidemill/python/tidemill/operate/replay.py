@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from tidemill import newjob, queue, telemetry
-from tidemill.db import Connection, run, statement
 from tidemill.errors import CommandError
 from tidemill.model import Event, NewJob
 from tidemill.newjob import key_text, signals
@@ -15,6 +14,7 @@ from tidemill.operate.operation import Bulk, Operation, Parts
 from tidemill.operate.plan import Found, Step, held_by_another, plan
 from tidemill.operate.redrive import copy, redrive
 from tidemill.source import route
+from tidemill.wire import Connection, run, statement
 
 CHUNK = 200
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidemill.db import Connection, run, statement
 from tidemill.errors import CommandError
 from tidemill.operate.operation import Operation, Parts
 from tidemill.operate.redrive import lock, refuse_unknown
+from tidemill.wire import Connection, run, statement
 
 
 def restart(parts: Parts, operation: Operation) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from tidemill.db import Row
 from tidemill.operate.operation import Operation, Parts
+from tidemill.wire import Row
 
 MOST = 10_000
 

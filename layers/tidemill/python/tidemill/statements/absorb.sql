@@ -41,14 +41,14 @@ noted as (
 ),
 created as (
   insert into jobs (kind, payload, key, run_at, max_attempts, tenant, priority, limit_name, event_id, correlation_id)
-  select n.kind, n.payload, n.key, coalesce(n.run_at, now() + make_interval(secs => n.delay)), n.max_attempts, n.tenant,
+  select n.kind, coalesce(n.payload, 'null'), n.key, coalesce(n.run_at, now() + make_interval(secs => n.delay)), n.max_attempts, n.tenant,
          n.priority, n.limit_name, s.id, s.correlation_id
-  from unnest(%(job_tokens)s::text[], %(kinds)s::text[], %(payloads)s::jsonb[], %(keys)s::text[], %(run_ats)s::timestamptz[],
-              %(delays)s::float8[], %(max_attempts)s::int[], %(tenants)s::text[], %(priorities)s::smallint[],
-              %(limit_names)s::text[]) with ordinality
-    as n(token, kind, payload, key, run_at, delay, max_attempts, tenant, priority, limit_name, position)
-  join stored s on s.token = n.token and s.inserted
-  order by n.kind collate "C", coalesce(n.key, '') collate "C", n.position
+  from json_to_recordset(%(jobs)s) as one(token text, jobs json) join stored s on s.token = one.token and s.inserted
+  cross join lateral rows from (json_to_recordset(one.jobs) as (
+    kind text, payload jsonb, key text, run_at timestamptz, delay float8, max_attempts int, tenant text, priority smallint,
+    limit_name text)) with ordinality
+    as n(kind, payload, key, run_at, delay, max_attempts, tenant, priority, limit_name, position)
+  order by n.kind collate "C", coalesce(n.key, '') collate "C", s.id, n.position
   on conflict (kind, key) where key is not null do nothing
   returning event_id
 ),

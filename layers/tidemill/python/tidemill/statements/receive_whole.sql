@@ -13,11 +13,11 @@ with arrived as (
 ),
 created as (
   insert into jobs (kind, payload, key, run_at, max_attempts, tenant, priority, limit_name, event_id, correlation_id)
-  select n.kind, n.payload, n.key, coalesce(n.run_at, now() + make_interval(secs => n.delay)), n.max_attempts, n.tenant,
+  select n.kind, coalesce(n.payload, 'null'), n.key, coalesce(n.run_at, now() + make_interval(secs => n.delay)), n.max_attempts, n.tenant,
          n.priority, n.limit_name, arrived.id, %(correlation_id)s
-  from arrived, unnest(%(kinds)s::text[], %(payloads)s::jsonb[], %(keys)s::text[], %(run_ats)s::timestamptz[],
-                       %(delays)s::float8[], %(max_attempts)s::int[], %(tenants)s::text[], %(priorities)s::smallint[],
-                       %(limit_names)s::text[]) with ordinality
+  from arrived, rows from (json_to_recordset(%(jobs)s) as (
+    kind text, payload jsonb, key text, run_at timestamptz, delay float8, max_attempts int, tenant text, priority smallint,
+    limit_name text)) with ordinality
     as n(kind, payload, key, run_at, delay, max_attempts, tenant, priority, limit_name, position)
   where arrived.inserted
   order by n.position
