@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tidemill.errors import ConfigurationError, PermanentError, RateLimited
 from tidemill.handlers import Handler
-from tidemill.model import Discard, Job, Snooze
+from tidemill.model import Job
+from tidemill.outcome import Discard, Snooze
 from tidemill.wire import Connection
 
 from tests.functions.consuming import Hiding, column, event, function, put_out, reported

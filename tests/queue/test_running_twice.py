@@ -14,7 +14,7 @@ from tidemill.context import Connections, Context, Tools
 from tidemill.db import Database, connect
 from tidemill.errors import PermanentError
 from tidemill.handlers import Handler
-from tidemill.model import Done, Failed, Outcome
+from tidemill.outcome import Done, Failed, Outcome
 from tidemill.settings import Settings
 from tidemill.telemetry import Log
 from tidemill.wire import Connection

@@ -14,7 +14,8 @@ from tidemill import queue
 from tidemill.db import Database
 from tidemill.errors import PermanentError, RateLimited
 from tidemill.handlers import Handler
-from tidemill.model import Discard, Job, NewJob, Snooze
+from tidemill.model import Job, NewJob
+from tidemill.outcome import Discard, Snooze
 from tidemill.wire import Connection
 from tidemill.worker import Worker
 

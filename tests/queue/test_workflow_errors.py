@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tidemill.model import Job, Snooze
+from tidemill.model import Job
+from tidemill.outcome import Snooze
 from tidemill.wire import Connection
 
 from tests.queue.workflows import Flow, Run, failing_after, history, last_error

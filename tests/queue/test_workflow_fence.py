@@ -14,7 +14,8 @@ from tidemill.attempt import attempt
 from tidemill.context import Connections, Context, Tools
 from tidemill.db import Database, connect
 from tidemill.handlers import Handler
-from tidemill.model import Job, Suspended
+from tidemill.model import Job
+from tidemill.outcome import Suspended
 from tidemill.settings import Settings
 from tidemill.settlement import settlement_of
 from tidemill.telemetry import Log

@@ -10,7 +10,8 @@ import pytest
 from tidemill import handlers
 from tidemill.bot import Bot
 from tidemill.errors import ConfigurationError, PermanentError, RateLimited, RequestFailed
-from tidemill.model import Accepted, Discard, Event, Job, NewJob, Yielded
+from tidemill.model import Accepted, Event, Job, NewJob, Yielded
+from tidemill.outcome import Discard
 from tidemill.settings import Settings
 from tidemill.source import Source, route
 from tidemill.telemetry import Log

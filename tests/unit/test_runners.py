@@ -6,7 +6,8 @@ import threading
 import time
 
 from tidemill.handlers import Handler
-from tidemill.model import Done, Job, Outcome
+from tidemill.model import Job
+from tidemill.outcome import Done, Outcome
 from tidemill.runners import Runners, Work
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tidemill.errors import ConfigurationError, PermanentError, RateLimited
     from tidemill.handlers import handler
     from tidemill.http import check
-    from tidemill.model import Accepted, Discard, Event, Job, NewJob, Refused, Reply, Request, Signal, Snooze
+    from tidemill.model import Accepted, Event, Job, NewJob, Refused, Reply, Request, Signal
+    from tidemill.outcome import Discard, Snooze
     from tidemill.schedule import cron, daily, every
     from tidemill.source import Source
 
@@ -23,7 +24,8 @@ _HOMES = {
     "errors": ("ConfigurationError", "PermanentError", "RateLimited"),
     "handlers": ("handler",),
     "http": ("check",),
-    "model": ("Accepted", "Discard", "Event", "Job", "NewJob", "Refused", "Reply", "Request", "Signal", "Snooze"),
+    "model": ("Accepted", "Event", "Job", "NewJob", "Refused", "Reply", "Request", "Signal"),
+    "outcome": ("Discard", "Snooze"),
     "schedule": ("cron", "daily", "every"),
     "source": ("Source",),
 }

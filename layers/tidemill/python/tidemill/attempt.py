@@ -12,7 +12,8 @@ from tidemill.context import Context
 from tidemill.errors import ConfigurationError, InProgress, PermanentError, RateLimited
 from tidemill.handlers import Handler
 from tidemill.jsontext import error_text
-from tidemill.model import PLAINLY_DONE, Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
+from tidemill.model import Job
+from tidemill.outcome import PLAINLY_DONE, Discard, Done, Failed, Limited, Outcome, Retry, Snooze, Suspended
 from tidemill.retry import pause
 from tidemill.telemetry import Log
 

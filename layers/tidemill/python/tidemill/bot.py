@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidemill import handlers
 from tidemill.errors import ConfigurationError, PermanentError
-from tidemill.model import Discard, Event, Job, NewJob
+from tidemill.model import Event, Job, NewJob
+from tidemill.outcome import Discard
 from tidemill.source import Source
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from tidemill.claimer import Claims
 from tidemill.context import Tools
 from tidemill.db import Database
 from tidemill.handlers import Handler
-from tidemill.model import PLAINLY_DONE, Job, Outcome
+from tidemill.model import Job
+from tidemill.outcome import PLAINLY_DONE, Outcome
 from tidemill.queue import Claim, Settlement, give_back
 from tidemill.report import Report
 from tidemill.runners import Ended, Work

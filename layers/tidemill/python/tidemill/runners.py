@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tidemill.handlers import Handler
-from tidemill.model import Job, Outcome, Retry
+from tidemill.model import Job
+from tidemill.outcome import Outcome, Retry
 
 
 class Work(NamedTuple):

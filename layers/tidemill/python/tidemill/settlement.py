@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidemill.handlers import Handler
-from tidemill.model import Discard, Done, Failed, Job, Limited, Outcome, Retry, Snooze, Suspended
+from tidemill.model import Job
+from tidemill.outcome import Discard, Done, Failed, Limited, Outcome, Retry, Snooze, Suspended
 from tidemill.queue import Settlement, give_back
 from tidemill.retry import backoff
 

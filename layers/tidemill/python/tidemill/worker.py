@@ -17,7 +17,7 @@ from tidemill.attempt import attempt
 from tidemill.claimer import Claimer, Claims, is_suspect
 from tidemill.context import Context
 from tidemill.hand import Hand, Parts
-from tidemill.model import Limited, Outcome
+from tidemill.outcome import Limited, Outcome
 from tidemill.report import Report
 from tidemill.runners import Ended, Runners, Work
 

@@ -6,19 +6,42 @@ without, and `headers`, the names of the headers whose values must not be stored
 request and returns a text, a whole number, None for no key, or Refused.
 """
 
-from tidemill.verify.addresses import as_it_is, called, with_and_without_port, with_signs_decoded
-from tidemill.verify.certificates import Certified, certificate_signature
-from tidemill.verify.check import Check, Sign, Verdict, Verify, cannot_sign, secret_bytes
-from tidemill.verify.combined import all_of, any_of, keyed
-from tidemill.verify.forms import pairs, plain, versions
-from tidemill.verify.handshakes import after, before, constant, echo_json, echo_query, header_is, json_is, json_reply
-from tidemill.verify.hmacs import fields_digest, hmac_sha256, hmac_signature
-from tidemill.verify.keys import Key, body_hash, first_of, form_field, header, json_path, json_paths
-from tidemill.verify.networks import from_networks
-from tidemill.verify.public_keys import key_signature
-from tidemill.verify.reading import single
-from tidemill.verify.secrets import basic_auth, json_secret, query_token, secret_header
-from tidemill.verify.signed import Signed
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidemill.verify.addresses import as_it_is, called, with_and_without_port, with_signs_decoded
+    from tidemill.verify.certificates import Certified, certificate_signature
+    from tidemill.verify.check import Check, Sign, Verdict, Verify, cannot_sign, secret_bytes
+    from tidemill.verify.combined import all_of, any_of, keyed
+    from tidemill.verify.forms import pairs, plain, versions
+    from tidemill.verify.handshakes import after, before, constant, echo_json, echo_query, header_is, json_is, json_reply
+    from tidemill.verify.hmacs import fields_digest, hmac_sha256, hmac_signature
+    from tidemill.verify.keys import Key, body_hash, first_of, form_field, header, json_path, json_paths
+    from tidemill.verify.networks import from_networks
+    from tidemill.verify.public_keys import key_signature
+    from tidemill.verify.reading import single
+    from tidemill.verify.secrets import basic_auth, json_secret, query_token, secret_header
+    from tidemill.verify.signed import Signed
+
+_HOMES = {
+    "addresses": ("as_it_is", "called", "with_and_without_port", "with_signs_decoded"),
+    "certificates": ("Certified", "certificate_signature"),
+    "check": ("Check", "Sign", "Verdict", "Verify", "cannot_sign", "secret_bytes"),
+    "combined": ("all_of", "any_of", "keyed"),
+    "forms": ("pairs", "plain", "versions"),
+    "handshakes": ("after", "before", "constant", "echo_json", "echo_query", "header_is", "json_is", "json_reply"),
+    "hmacs": ("fields_digest", "hmac_sha256", "hmac_signature"),
+    "keys": ("Key", "body_hash", "first_of", "form_field", "header", "json_path", "json_paths"),
+    "networks": ("from_networks",),
+    "public_keys": ("key_signature",),
+    "reading": ("single",),
+    "secrets": ("basic_auth", "json_secret", "query_token", "secret_header"),
+    "signed": ("Signed",),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Certified",
@@ -66,3 +89,12 @@ __all__ = [
     "with_and_without_port",
     "with_signs_decoded",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Each name is imported when it is first used, as those of tidemill itself."""
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module 'tidemill.verify' has no attribute {name!r}")
+    value = getattr(import_module(f"tidemill.verify.{module}"), name)
+    globals()[name] = value
+    return value
