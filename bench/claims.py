@@ -1,7 +1,8 @@
 """What a claim costs, and what does not make it dearer: `python -m bench.claims [--finished N] [--churned N]`.
 
-One process claims batches of 100 and settles them with the next claim, as a drain does. Each setting has a fresh database of
-the same embedded Postgres, default durability; the ratio is to the first line of the same run.
+One process claims batches of 100 and settles them with the next claim, as a drain does; and at last a drain's own claimer
+takes what comes at 1,000 jobs a second. Each setting has a fresh database of the same embedded Postgres, default durability;
+the ratio is to the first line of the same run.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 from tidemill import migrations, queue
+from tidemill.claimer import LARGEST_BATCH, Claimer
 from tidemill.db import Database, connect
 from tidemill.lines import Lines
 from tidemill.wire import Connection
@@ -24,6 +27,7 @@ from local.postgres import Postgres
 ROOT = Path(__file__).parents[1]
 BATCH = 100
 READY = 20_000
+STEADY_SECONDS = 10
 
 
 def main() -> None:
@@ -42,16 +46,27 @@ def main() -> None:
             ),
         ]
         base = 0.0
+        steady = f"1,000 jobs a second, {chosen.churned} dead"
         print(f"{'a claim of 100, with':38} {'p50 ms':>8} {'p95 ms':>8} {'ratio':>6}")
         for number, (name, prepare) in enumerate(settings):
-            milliseconds = measure(postgres, f"bench_{number}", prepare)
-            p50, p95 = statistics.median(milliseconds), statistics.quantiles(milliseconds, n=20)[18]
-            base = base or p50
-            print(f"{name:38} {p50:8.2f} {p95:8.2f} {p50 / base:6.2f}", flush=True)
+            base = say(name, measure(postgres, f"bench_{number}", prepare, until_empty), base)
+        for name, prepare in ((steady, settings[-1][1]), ("1,000 jobs a second, none dead", settings[0][1])):
+            say(name, measure(postgres, "bench_steady", prepare, as_they_come), base)
 
 
-def measure(postgres: Postgres, name: str, prepare: Callable[[Connection, Database], object]) -> list[float]:
-    """Milliseconds of each claim until the line is empty."""
+def say(name: str, milliseconds: list[float], base: float) -> float:
+    p50, p95 = statistics.median(milliseconds), statistics.quantiles(milliseconds, n=20)[18]
+    print(f"{name:38} {p50:8.2f} {p95:8.2f} {p50 / (base or p50):6.2f}", flush=True)
+    return base or p50
+
+
+def measure(
+    postgres: Postgres,
+    name: str,
+    prepare: Callable[[Connection, Database], object],
+    claims: Callable[[Connection, Database], list[float]],
+) -> list[float]:
+    """Milliseconds of each claim."""
     with psycopg.connect(postgres.url(), autocommit=True) as admin:
         admin.execute(f"create database {name}")
     url = postgres.url(name)
@@ -59,9 +74,7 @@ def measure(postgres: Postgres, name: str, prepare: Callable[[Connection, Databa
     database = Database(url)
     with connect(url) as connection:
         kept = prepare(connection, database)
-        insert(connection, READY)
-        connection.execute("analyze jobs")
-        found = [seconds * 1000 for seconds in claims(database)]
+        found = [seconds * 1000 for seconds in claims(connection, database)]
         del kept
     database.close()
     with psycopg.connect(postgres.url(), autocommit=True) as admin:
@@ -69,21 +82,55 @@ def measure(postgres: Postgres, name: str, prepare: Callable[[Connection, Databa
     return found
 
 
-def claims(database: Database) -> list[float]:
+def until_empty(connection: Connection, database: Database) -> list[float]:
+    insert(connection, READY)
+    connection.execute("analyze jobs")
+    return work_off(database)
+
+
+def work_off(database: Database) -> list[float]:
     lines, taken = Lines(), []
     lines.scanned(database.execute("lines"), 0.0)
     done: list[tuple[int, int]] = []
     while True:
         plan = lines.plan(BATCH, {}, {}, 1.0)
         began = time.perf_counter()
-        claim = queue.claim(
+        claim = queue.ask(
             database, plan.entries, BATCH, claim_id=queue.new_claim_id(), lease=60, holder=1, worker="bench", done=done
         )
+        jobs = claim.jobs()
         taken.append(time.perf_counter() - began)
-        lines.took(plan, claim, BATCH, 1.0)
-        done = [(job.id, job.claim_id) for job in claim.jobs]
+        lines.took(plan, jobs, BATCH, 1.0)
+        done = [(job.id, job.claim_id) for job in jobs]
         if not done:
             return taken[:-1]
+
+
+def as_they_come(connection: Connection, database: Database) -> list[float]:
+    """Seconds of each claim, whatever the claimer looks at before it included, while 1,000 jobs a second are inserted."""
+    sender = threading.Thread(target=send, args=(connection.info.dsn,))
+    sender.start()
+    claimer, taken = Claimer(database, 8, 60, "bench"), list[float]()
+    done: list[tuple[int, int]] = []
+    while sender.is_alive() or done:
+        now = time.monotonic()
+        claim = claimer.ask(done, LARGEST_BATCH, 0, now)
+        done = []
+        if claim is not None:
+            claimer.arrived(claim)
+            jobs = claimer.take(claim, now)
+            taken.append(time.monotonic() - now)
+            done = [(job.id, job.claim_id) for job in jobs]
+        time.sleep(0.002)
+    return taken
+
+
+def send(url: str) -> None:
+    with connect(url) as connection:
+        began = time.monotonic()
+        for number in range(STEADY_SECONDS * 100):
+            insert(connection, 10)
+            time.sleep(max(began + (number + 1) / 100 - time.monotonic(), 0.0))
 
 
 def insert(connection: Connection, count: int) -> None:
@@ -116,7 +163,7 @@ def churn(postgres: Postgres, database: Database, count: int) -> Connection:
     keeper.execute("select count(*) from jobs")
     with connect(postgres.url(url.dbname)) as connection:
         insert(connection, count)
-    claims(database)
+    work_off(database)
     return keeper
 
 

@@ -25,6 +25,7 @@ HORIZON = 0.1  # seconds of work to hold beyond what is running
 PLACES_EVERY = 0.25  # seconds between tries for places
 SCAN_EVERY = 1.0  # least seconds between loose scans; one that takes long is made less often
 SCAN_SHARE = 20  # a scan's cost is at most this part of the time
+NEWS_EVERY = 0.02  # least seconds between looks for lines of new jobs
 TRUST = 16  # jobs to hold for each that has ended: the first few are not believed to be like the rest
 
 
@@ -58,7 +59,8 @@ class Claimer:
         self._next_places = 0.0
         self._tried: set[str] = set()  # limits for which places were asked since then
         self._fresh = False  # nothing was claimed since the last scan
-        self._look_for_news = False
+        self._look_for_news = False  # in each second claim
+        self._next_news = 0.0
         self._seconds = 0.0  # that an attempt takes, of late
         self._ended = 0
 
@@ -143,8 +145,9 @@ class Claimer:
     def _look_around(self, idle_runners: int, now: float) -> None:
         if now >= self._next_scan:
             self._scan(now)
-        elif self._look_for_news:
+        elif self._look_for_news and now >= self._next_news:
             self._lines.news(self._database.execute("news", {"seen": self._lines.seen}), now)
+            self._next_news = now + NEWS_EVERY
         self._look_for_news = not self._look_for_news
         self._try_places(self._lines.due_limits(now) if idle_runners else set(), idle_runners, now)
 
