@@ -135,6 +135,34 @@ def test_jobs_whose_claim_was_on_its_way_run_all_the_same_and_lose_no_attempt(
     assert connection.execute("select status, attempts, count(*) from jobs group by 1, 2").fetchall() == [("done", 1, 2_500)]
 
 
+class Away(Database):
+    """Is away for the fifth claim, and the sixth."""
+
+    claims = 0
+
+    @property
+    def away(self) -> bool:
+        return self.claims in (5, 6)
+
+    def send(self, name: str, parameters: Mapping[str, Any]) -> InFlight:
+        self.claims += name == "claim"
+        if self.away:
+            raise psycopg.OperationalError("away")
+        return super().send(name, parameters)
+
+
+def test_jobs_that_have_come_run_while_the_database_is_away(
+    connection: Connection, own_url: str, worker: MakeWorker
+) -> None:
+    put(connection, 2_500)
+    database = Away(own_url)
+    started: list[bool] = []
+    drain = worker(Handler("work", lambda job, ctx: started.append(database.away)), threads=8)
+    drain._parts.__dict__["database"] = database
+    assert drain.drain(120) == {"done": 2_500}
+    assert started.count(True) >= 100
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_limit_goes_on_after_a_claim_that_was_lost(
     committed: bool, connection: Connection, own_url: str, worker: MakeWorker

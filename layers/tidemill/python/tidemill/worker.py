@@ -197,8 +197,11 @@ class Drain:
         """Claim up to `size` jobs; answers how many were handed to the runners. After a full claim the next one is on its
         way while the jobs of the first are unpacked; a short one is waited for, since there may be nothing more to do."""
         if self._hand.arriving:
-            self._hand.ask(size, now)
-            return self._take(now)
+            try:
+                self._hand.ask(size, now)
+            finally:  # where the database is away, what has come runs meanwhile
+                taken = self._take(now)
+            return taken
         self._hand.ask(size, now)
         self._hand.arrive()
         return 0 if self._hand.brims else self._take(now)
