@@ -149,8 +149,7 @@ class Hand:
     def report(self) -> None:
         """Say what has ended: a write lets go of the interpreter's lock, and busy threads give it back late, so it is called
         where they are idle, or a claim is on its way."""
-        for one in self._unreported:
-            self._report.ended(one.work.job, "done", one.seconds, one.line)
+        self._report.done(self._unreported)
         self._unreported.clear()
         self._report.flush()
 
@@ -194,8 +193,9 @@ class Hand:
 
     def _take(self, job: Job, now: float) -> Work | None:
         """Take a claimed job into hand; None where it must not start here."""
-        if self._let_go(job.id):
-            self._say_lost(job.id)  # an attempt of ours whose lease ran out before we noticed; it may still be running
+        if job.id in self._jobs:  # an attempt of ours whose lease ran out before we noticed; it may still be running
+            self._let_go(job.id)
+            self._say_lost(job.id)
         handler = self._parts.handlers.get(job.kind)
         if job.limit_name:
             self._claimer.places.use(job.limit_name)
@@ -209,7 +209,7 @@ class Hand:
     def _end(self, job: Job, settlement: Settlement, seconds: float) -> None:
         """Note an end that needs a statement of its own."""
         became = word(settlement)
-        self._report.ended(job, became, seconds, self._report.line(job, became, seconds, settlement.error_class))
+        self._report.ended(job.kind, became, [seconds], [self._report.line(job, became, seconds, settlement.error_class)])
         self._unsettled.append(settlement)
 
     def _let_go(self, job_id: int) -> Work | None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring_ascii as quoted
 
 from tidemill import telemetry
 from tidemill.model import Job
+from tidemill.runners import Ended
 
 DURATIONS = 100  # values that one embedded metric may hold
 
@@ -18,7 +20,7 @@ _METRICS = {"done": "JobsDone", "retried": "JobsRetried", "failed": "JobsFailed"
 
 
 class Report:
-    """Collects what became of attempts: `ended` is called for each with its line, `flush` once a batch, `finish` at last."""
+    """Collects what became of attempts: `done` and `ended` hear of them, `flush` writes once a batch, `finish` at last."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -34,12 +36,19 @@ class Report:
             f'"correlation_id":{quoted(job.correlation_id or "")}}}'
         )
 
-    def ended(self, job: Job, word: str, seconds: float, line: str) -> None:
-        """`word` is done, retried, failed, snoozed, suspended, discarded, given back, unknown or relabelled."""
-        if (kind := self._kinds.get(job.kind)) is None:
-            kind = self._kinds[job.kind] = _Kind()
-        self._lines.append(line)
-        kind.add(word, seconds * 1000)
+    def done(self, attempts: Iterable[Ended]) -> None:
+        """Attempts that plainly ended."""
+        kinds: dict[str, list[Ended]] = {}
+        for one in attempts:
+            kinds.setdefault(one.work.job.kind, []).append(one)
+        for kind, ended in kinds.items():
+            self.ended(kind, "done", [one.seconds for one in ended], [one.line for one in ended])
+
+    def ended(self, kind: str, word: str, seconds: Sequence[float], lines: Sequence[str]) -> None:
+        """Attempts of a kind, with the seconds and the line of each. `word` is done, retried, failed, snoozed, suspended,
+        discarded, given back, unknown or relabelled."""
+        self._lines += lines
+        self._kinds.setdefault(kind, _Kind()).add(word, seconds)
 
     def flush(self) -> None:
         """Write the lines collected so far."""
@@ -74,10 +83,11 @@ class _Kind:
         self.durations: list[float] = []
         self.seen = 0
 
-    def add(self, word: str, milliseconds: float) -> None:
-        self.counts[word] = self.counts.get(word, 0) + 1
-        self.seen += 1
-        if len(self.durations) < DURATIONS:
-            self.durations.append(round(milliseconds, 1))
-        elif (place := int(random.random() * self.seen)) < DURATIONS:
-            self.durations[place] = round(milliseconds, 1)
+    def add(self, word: str, seconds: Sequence[float]) -> None:
+        self.counts[word] = self.counts.get(word, 0) + len(seconds)
+        for seen, one in enumerate(seconds, self.seen + 1):
+            if len(self.durations) < DURATIONS:
+                self.durations.append(round(one * 1000, 1))
+            elif (place := int(random.random() * seen)) < DURATIONS:
+                self.durations[place] = round(one * 1000, 1)
+        self.seen += len(seconds)

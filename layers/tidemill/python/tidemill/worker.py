@@ -210,9 +210,11 @@ class Drain:
         """Hand what was claimed to the runners; answers how many jobs it was."""
         taken, works = self._hand.take(now)
         self._hand.report()
-        self._suspects += [work for work in works if is_suspect(work.job)]
-        self._keep_one_suspect()
-        self._runners.put([work for work in works if not is_suspect(work.job)])
+        if suspects := [work for work in works if is_suspect(work.job)]:
+            works = [work for work in works if not is_suspect(work.job)]
+            self._suspects += suspects
+            self._keep_one_suspect()
+        self._runners.put(works)
         return taken
 
     def _keep_one_suspect(self) -> None:
