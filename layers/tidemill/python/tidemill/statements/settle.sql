@@ -22,7 +22,9 @@ with outcome as (
     limit_name = coalesce(o.limit_name, j.limit_name),
     sent_at = case when o.sent is null then j.sent_at when o.sent then now() end
   from outcome o
-  where j.id = o.id and j.status = 'running' and j.claim_id = o.claim_id
+  -- `case` hides from the planner how rare running jobs are in its statistics: it would read the whole table for the one that
+  -- it expects, and compare each of those that it finds with each outcome.
+  where j.id = o.id and j.claim_id = o.claim_id and case when j.status = 'running' then true end
   returning j.id, j.attempts, j.worker, o.status, o.unused, o.error_class, o.error, o.sent, j.correlation_id
 ), recorded as (
   insert into job_errors (job_id, attempt, worker, error_class, error, log_stream, request_id)
