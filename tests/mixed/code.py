@@ -30,7 +30,7 @@ class Code:
         ran = self._process(url, ["-c", RUN], json.dumps(event), self.tree / "functions" / function)
         return json.loads(ran.splitlines()[-1])
 
-    def library(self) -> Path:
+    def imported_from(self) -> Path:
         """Where the library lies that the functions import."""
         return Path(self._process("", ["-c", "import tidemill; print(tidemill.__file__)"], "").strip())
 

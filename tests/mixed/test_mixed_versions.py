@@ -11,7 +11,7 @@ KINDS = ("plain", "limited", "flow", "stubborn")
 
 
 def test_each_version_imports_its_own_library(old: Code, new: Code) -> None:
-    assert old.library().is_relative_to(old.tree) and new.library().is_relative_to(new.tree)
+    assert old.imported_from().is_relative_to(old.tree) and new.imported_from().is_relative_to(new.tree)
     assert old.tree != new.tree
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -10,11 +11,10 @@ from tidemill.db import Database
 from tidemill.wire import InFlight, Row
 
 
-class Hooked(Database):
-    """`around(name)` surrounds each statement, until the server has committed it."""
-
+class Hooked(Database, ABC):
+    @abstractmethod
     def around(self, name: str) -> AbstractContextManager[None]:
-        raise NotImplementedError
+        """Surrounds each statement, until the server has committed it."""
 
     def execute(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         with self.around(name):
