@@ -6,8 +6,9 @@ more than it needs.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tidemill import lazy
 
 if TYPE_CHECKING:
     from tidemill.bot import Bot
@@ -29,7 +30,6 @@ _HOMES = {
     "schedule": ("cron", "daily", "every"),
     "source": ("Source",),
 }
-_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Accepted",
@@ -54,10 +54,4 @@ __all__ = [
     "handler",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if (module := _MODULE_OF.get(name)) is None:
-        raise AttributeError(f"module 'tidemill' has no attribute {name!r}")
-    value = getattr(import_module(f"tidemill.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy.names(globals(), _HOMES)

@@ -8,8 +8,9 @@ request and returns a text, a whole number, None for no key, or Refused.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tidemill import lazy
 
 if TYPE_CHECKING:
     from tidemill.verify.addresses import as_it_is, called, with_and_without_port, with_signs_decoded
@@ -41,7 +42,6 @@ _HOMES = {
     "secrets": ("basic_auth", "json_secret", "query_token", "secret_header"),
     "signed": ("Signed",),
 }
-_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Certified",
@@ -90,11 +90,4 @@ __all__ = [
     "with_signs_decoded",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Each name is imported when it is first used, as those of tidemill itself."""
-    if (module := _MODULE_OF.get(name)) is None:
-        raise AttributeError(f"module 'tidemill.verify' has no attribute {name!r}")
-    value = getattr(import_module(f"tidemill.verify.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy.names(globals(), _HOMES)
