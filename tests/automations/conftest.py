@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +16,7 @@ from tidemill.wire import Connection
 
 from local.mail import MailProvider
 from tests.automations.invoicing import Shop
+from tests.serving import serving
 
 EVENTS = Path(__file__).parents[2] / "events"
 SECRETS = {"SITE_WEBHOOK_SECRET": "site-test-secret", "TELEGRAM_WEBHOOK_SECRET": "telegram-test-secret"}
@@ -60,12 +60,8 @@ class FakeTelegramHandler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def telegram() -> Iterator[FakeTelegram]:
-    with FakeTelegram() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(FakeTelegram()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

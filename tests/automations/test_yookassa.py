@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -17,6 +16,7 @@ from tidemill.model import Request
 from tidemill.wire import Connection
 
 from tests.automations.conftest import SECRETS
+from tests.serving import serving
 
 PAYMENT = "22e18a2f-000f-5000-a000-1db6312b7767"
 ADDRESS = "185.71.76.3"
@@ -50,12 +50,8 @@ class FakeYooKassaHandler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api() -> Iterator[FakeYooKassa]:
-    with FakeYooKassa() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(FakeYooKassa()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def load(database_url: str, api: FakeYooKassa, **settings: str) -> App:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from tidemill import Accepted, Refused, Request, Source, senders
 from tidemill.verify import certificates
 
 from tests.senders.certifying import NOW, OTHER_RSA, PEM, RSA, Fetching, certificate
+from tests.serving import serving
 
 PAYPAL_CERTIFICATE = "https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-1d93a270"
 
@@ -158,12 +158,8 @@ class Host(BaseHTTPRequestHandler):
 @pytest.fixture
 def host() -> Iterator[str]:
     Host.asked.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Host) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Host)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def test_a_certificate_is_read_whole(host: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -18,6 +17,7 @@ from tidemill.wire import Connection
 from tests.senders.certifying import PEM
 from tests.senders.samples import ADYEN, ADYEN_KEY, SECRET, tbank_body
 from tests.senders.test_sns import SNS_CERTIFICATE, SUBSCRIBE, TOPIC, sns_request
+from tests.serving import serving
 
 SETTINGS = {"ADYEN_WEBHOOK_SECRET": ADYEN_KEY, "TBANK_WEBHOOK_SECRET": SECRET, "DRAIN_LINGER": "0"}
 topic = senders.sns("orders", topic_arns=[TOPIC], fetch={SNS_CERTIFICATE: PEM}.__getitem__)
@@ -91,9 +91,7 @@ def amazon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Answers)) as server:
         real = requests.Session.get
         here = f"http://127.0.0.1:{server.server_port}"
 
@@ -102,8 +100,6 @@ def amazon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
         monkeypatch.setattr(requests.Session, "get", get)
         yield asked
-        server.shutdown()
-        thread.join()
 
 
 def test_a_subscription_to_a_listed_topic_is_confirmed_by_a_job(
